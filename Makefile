@@ -9,7 +9,7 @@ LDFLAGS  := -ldflags "-X 'github.com/stepkeeper/stepkeeper/cmd/stepkeeper/intern
 # What shares memory between goroutines; the whole suite is race-all.
 RACE_PKGS ?= $(addprefix ./,client client/aws dev/api dev/embedded dev/memory dev/sqlite functions/agent/worker shared/engine shared/sqs shared/state)
 # Of their tests those that compute alone, or wait for ten seconds, add nothing but time to it.
-RACE_SKIP ?= TestAStoredTaskAcceptsEveryEvent|TestZeroTimesAreToldFromAssumedOnes|TestStoreInSequences|TestStoreWithoutCache|$\
+RACE_SKIP ?= TestAStoredTaskAcceptsEveryEvent|TestZeroTimesAreNotAssumedOnes|TestStoreInSequences|TestStoreWithoutCache|$\
 	TestStore$$/^(create|replace|batch|documents|limits|due|list|definitions|leases|ledger)$$|$\
 	TestOrdersNearTheLimitOfTheirDocumentEnd|TestAnHourOfExpiredCredentialsUndoesNothing|TestEndedOrdersExpireMeanwhile
 RACE_ALL   = $(shell $(GO) list ./... | grep -v -E '/(bench|examples|e2e|infra|localstack|importrules|mutants|soak|simulate)(/|$$)') ./verify/simulate/report

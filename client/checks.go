@@ -127,7 +127,7 @@ func (h *overHTTP) checkSubmission(ctx context.Context) Check {
 		_ = resp.Body.Close()
 		return Check{"send", CheckFailed, fmt.Sprintf("an order without an ID was not refused, but answered with status %d", resp.StatusCode), "is that a Stepkeeper server, and is there a proxy before it?"}
 	case e != nil:
-		return Check{"send", CheckFailed, "orders cannot be sent: " + e.Error(), "is there a proxy before the server that lets reads pass only? The server's log tells more"}
+		return Check{"send", CheckFailed, "orders cannot be sent: " + e.Error(), "is there a proxy before the server that lets reads pass only? The server's log says more"}
 	}
 	return NotChecked("send", err)
 }
@@ -158,7 +158,7 @@ func (h *overHTTP) Checks(ctx context.Context) ([]Check, error) {
 	for _, name := range slices.Sorted(maps.Keys(health.Checks)) {
 		c := Check{name, CheckOK, "nothing is wrong", ""}
 		if found := health.Checks[name]; found != "ok" {
-			c.Result, c.Text, c.Fix = CheckFailed, found, "the server's log tells more"
+			c.Result, c.Text, c.Fix = CheckFailed, found, "the server's log says more"
 		}
 		checks = append(checks, c)
 	}

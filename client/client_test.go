@@ -346,7 +346,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A command whose answer does not come is told with its ID: it may have been carried out, and asks for
+// A command whose answer does not come is reported with its ID: it may have been carried out, and asks for
 // its verdict under that ID. One that was refused, or that the server cannot take, is no such thing.
 func TestUndecidedCommand(t *testing.T) {
 	r := newRig(t, client.WithRetry(1, time.Second))
@@ -425,8 +425,8 @@ func TestDefinition(t *testing.T) {
 	}
 }
 
-// What the server tells of itself comes through.
-func TestWhatTheServerTells(t *testing.T) {
+// What the server reports itself comes through.
+func TestWhatTheServerReports(t *testing.T) {
 	r := newRig(t)
 	r.backend.NotTaken = []client.Unattended{{Queue: "requests-shop", Agent: "shop", Waiting: 2}}
 	all, err := r.client.Workflows(r.ctx)

@@ -13,8 +13,8 @@ import (
 )
 
 // midLine cuts each of the first answers off after so many bytes, those that follow arrive whole. It
-// ends as net/http tells of a connection that is lost within a chunk; of a negative number of bytes
-// as one whose length nothing tells.
+// ends as net/http reports a connection that is lost within a chunk; of a negative number of bytes
+// as one whose length is unknown.
 type midLine struct {
 	http.RoundTripper
 	after []int

@@ -53,23 +53,23 @@ func (r *realRig) look(queue string) map[string]client.DeadLetter {
 	return by
 }
 
-// handle redrives or discards, and answers what was told of each message, and whether it was begun before.
-func (r *realRig) handle(do func(h client.Handling) error, h client.Handling) (told map[string]client.Handled, err error) {
+// handle redrives or discards, and returns the result of each message, and whether it was begun before.
+func (r *realRig) handle(do func(h client.Handling) error, h client.Handling) (reported map[string]client.Handled, err error) {
 	r.Helper()
-	told = map[string]client.Handled{}
+	reported = map[string]client.Handled{}
 	h.By, h.Reason, h.Rate = "ada", "the bank is back", 1000
 	h.Record = func(x client.Handled) error {
 		if x.By != "ada" || x.Reason != "the bank is back" || x.At.IsZero() || x.Queue != h.Queue || x.DryRun != h.DryRun {
 			r.Errorf("%+v", x)
 		}
 		done := x.Result == client.Redriven || x.Result == client.Discarded
-		if begun := told[x.ID].Result == client.Begun; done && begun == h.DryRun {
+		if begun := reported[x.ID].Result == client.Begun; done && begun == h.DryRun {
 			r.Errorf("%+v was begun: %t", x, begun)
 		}
-		told[x.ID] = x
+		reported[x.ID] = x
 		return nil
 	}
-	return told, do(h)
+	return reported, do(h)
 }
 
 func (r *realRig) redrive(h client.Handling) (map[string]client.Handled, error) {
@@ -146,29 +146,29 @@ func TestRedriveAndDiscardTheChosen(t *testing.T) {
 	chosen := client.Handling{Queue: dead, IDs: []string{seen["o-7"].ID, seen["o-21"].ID, "none"}}
 	dry := chosen
 	dry.DryRun = true
-	told, err := r.redrive(dry)
-	if err != nil || told[seen["o-7"].ID].Result != client.Redriven || len(r.look(dead)) != 25 {
-		t.Fatalf("%+v, %v", told, err)
+	reported, err := r.redrive(dry)
+	if err != nil || reported[seen["o-7"].ID].Result != client.Redriven || len(r.look(dead)) != 25 {
+		t.Fatalf("%+v, %v", reported, err)
 	}
-	told, err = r.redrive(chosen)
-	if x := told[seen["o-7"].ID]; err != nil || len(told) != 3 || x.Result != client.Redriven || x.To != dead || x.OrderID != "o-7" || x.SHA256 != seen["o-7"].SHA256 || told["none"].Result != client.Missing {
-		t.Errorf("%+v, %v", told, err)
+	reported, err = r.redrive(chosen)
+	if x := reported[seen["o-7"].ID]; err != nil || len(reported) != 3 || x.Result != client.Redriven || x.To != dead || x.OrderID != "o-7" || x.SHA256 != seen["o-7"].SHA256 || reported["none"].Result != client.Missing {
+		t.Errorf("%+v, %v", reported, err)
 	}
 	left := r.look(dead)
 	if len(left) != 23 || left["o-7"].ID != "" || left["o-21"].ID != "" {
 		t.Errorf("%d are left", len(left))
 	}
-	if told, err = r.redrive(chosen); err != nil || told[seen["o-7"].ID].Result != client.Missing {
-		t.Errorf("%+v, %v", told, err)
+	if reported, err = r.redrive(chosen); err != nil || reported[seen["o-7"].ID].Result != client.Missing {
+		t.Errorf("%+v, %v", reported, err)
 	}
-	if told, err = r.discard(client.Handling{Queue: dead, IDs: []string{seen["o-8"].ID}}); err != nil || told[seen["o-8"].ID].Result != client.Discarded {
-		t.Errorf("%+v, %v", told, err)
+	if reported, err = r.discard(client.Handling{Queue: dead, IDs: []string{seen["o-8"].ID}}); err != nil || reported[seen["o-8"].ID].Result != client.Discarded {
+		t.Errorf("%+v, %v", reported, err)
 	}
 	if left = r.look(dead); len(left) != 22 || left["o-8"].ID != "" {
 		t.Errorf("%d are left", len(left))
 	}
-	if told, err = r.discard(client.Handling{Queue: dead, All: true}); err != nil || len(told) != 22 || len(r.look(dead)) != 0 {
-		t.Errorf("%d, %v", len(told), err)
+	if reported, err = r.discard(client.Handling{Queue: dead, All: true}); err != nil || len(reported) != 22 || len(r.look(dead)) != 0 {
+		t.Errorf("%d, %v", len(reported), err)
 	}
 }
 
@@ -190,17 +190,17 @@ func TestRedriveFromQuarantine(t *testing.T) {
 	r.quarantine(port.Tasks, `{"schema":2,"task":"child"}`, "odd")
 	r.send(port.Quarantine, "no envelope")
 	seen := r.look(port.Quarantine)
-	told, err := r.redrive(client.Handling{Queue: port.Quarantine, All: true})
-	if err != nil || len(told) != 8 {
-		t.Fatalf("%+v, %v", told, err)
+	reported, err := r.redrive(client.Handling{Queue: port.Quarantine, All: true})
+	if err != nil || len(reported) != 8 {
+		t.Fatalf("%+v, %v", reported, err)
 	}
 	for order, why := range map[string]string{"elsewhere": "there is no workflow other", "large": "only its first 40000 bytes were kept", "gone": "there is no order gone",
 		"there": "sent by the server itself", "lost": `"nowhere", which is none of this deployment`, "child": "only the Scheduler may send", "no envelope": "it cannot be read"} {
-		if x := told[seen[order].ID]; x.Result != client.NotTaken || !strings.Contains(x.Text, why) {
+		if x := reported[seen[order].ID]; x.Result != client.NotTaken || !strings.Contains(x.Text, why) {
 			t.Errorf("%s: %+v", order, x)
 		}
 	}
-	if x := told[seen["good"].ID]; x.Result != client.Redriven || x.To != port.Intake {
+	if x := reported[seen["good"].ID]; x.Result != client.Redriven || x.To != port.Intake {
 		t.Errorf("%+v", x)
 	}
 	if x, err := r.client.Wait(t.Context(), "good"); err != nil || x.State != "Processed" {
@@ -241,9 +241,9 @@ func TestRedriveLosesNothing(t *testing.T) {
 	one := client.Handling{Queue: dead, IDs: []string{id}}
 	for action, text := range map[string]string{"SendMessage": "it was not sent: ", "DeleteMessage": "it was sent to requests-shop and is here still"} {
 		failing = action
-		told, err := r.redrive(one)
-		if x := told[id]; !errors.Is(err, client.ErrForbidden) || x.Result != client.Failed || !strings.HasPrefix(x.Text, text) || !strings.Contains(x.Text, "not for you") {
-			t.Errorf("without %s: %+v, %v", action, told, err)
+		reported, err := r.redrive(one)
+		if x := reported[id]; !errors.Is(err, client.ErrForbidden) || x.Result != client.Failed || !strings.HasPrefix(x.Text, text) || !strings.Contains(x.Text, "not for you") {
+			t.Errorf("without %s: %+v, %v", action, reported, err)
 		}
 		failing = ""
 		if r.look(dead)["o-1"].ID != id {

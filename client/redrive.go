@@ -132,7 +132,7 @@ func (c *Client) handle(ctx context.Context, action string, h Handling) error {
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(h.IDs))) {
 		if x.left[id] {
 			missing := Handled{Queue: h.Queue, ID: id}
-			if err := x.tell(missing, Missing, "it is not there, or hidden because another one looks at it: then try again in half a minute"); err != nil {
+			if err := x.report(missing, Missing, "it is not there, or hidden because another one looks at it: then try again in half a minute"); err != nil {
 				return err
 			}
 		}
@@ -140,8 +140,8 @@ func (c *Client) handle(ctx context.Context, action string, h Handling) error {
 	return nil
 }
 
-// tell completes the record of what was done and hands it over.
-func (x *handling) tell(r Handled, result HandledResult, text string) error {
+// report completes the record of what was done and passes it on.
+func (x *handling) report(r Handled, result HandledResult, text string) error {
 	r.At, r.Action, r.By, r.Reason, r.DryRun = time.Now().UTC(), x.action, x.By, x.Reason, x.DryRun
 	r.Result, r.Text = result, text
 	if err := x.Record(r); err != nil {
@@ -163,29 +163,29 @@ func (x *handling) each(ctx context.Context, d *port.Delivery) (taken, more bool
 	if x.action == "redrive" {
 		done, r.To = Redriven, l.Queue
 		if l.Refused != "" {
-			return false, more, x.tell(r, NotTaken, l.Refused)
+			return false, more, x.report(r, NotTaken, l.Refused)
 		}
 	}
 	if x.DryRun {
-		return false, more, x.tell(r, done, "")
+		return false, more, x.report(r, done, "")
 	}
 	select {
 	case <-x.pace.C:
 	case <-ctx.Done():
 		return false, false, ctx.Err()
 	}
-	if err := x.tell(r, Begun, ""); err != nil {
+	if err := x.report(r, Begun, ""); err != nil {
 		return false, false, err
 	}
 	text, failure := x.carryOut(ctx, &l, d)
 	if failure != nil {
-		err = x.tell(r, Failed, text+failure.Error())
+		err = x.report(r, Failed, text+failure.Error())
 		if errors.Is(failure, ErrForbidden) || errors.Is(failure, ErrConnection) || ctx.Err() != nil { // the next one fails too
 			err = errors.Join(failure, err)
 		}
 		return false, more, err
 	}
-	return true, more, x.tell(r, done, "")
+	return true, more, x.report(r, done, "")
 }
 
 // carryOut sends the message, if it is redriven, and deletes it then.

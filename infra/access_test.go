@@ -62,7 +62,7 @@ func allowed(x tmpl) []statement {
 	return all
 }
 
-// loose tells what is wrong with the identity policies of a template (rule 21).
+// loose lists what is wrong with the identity policies of a template (rule 21).
 func loose(x tmpl) (problems []string) {
 	for _, s := range allowed(x) {
 		for _, text := range append(slices.Clone(s.actions), s.resources...) {
@@ -232,7 +232,7 @@ func findings(stack awscdk.Stack) []string {
 	return all
 }
 
-// cdk-nag has nothing to say, and what it was told to pass over has a reason that a person can
+// cdk-nag has nothing to say, and what it was asked to pass over has a reason that a person can
 // judge.
 func TestNag(t *testing.T) {
 	needNode(t)
@@ -294,7 +294,7 @@ func TestScheduledStarts(t *testing.T) {
 	t.Errorf("no output names the workflow: %v", x.Outputs)
 }
 
-// The Scheduler may ask for the length of an agent's queue where a step can choose that agent, and is told how many requests it takes.
+// The Scheduler may ask for the length of an agent's queue where a step can choose that agent, and is given the number of requests it takes.
 func TestLengthsOfQueues(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "paying.yaml")
 	text := "workflow: paying\nsteps:\n  pay: {agents: [payment, shipping], operation: charge, timeout: 2s, onFailure: undo, undo: refund, grade: idempotent, retry: {maxFailures: 9}}\n"

@@ -60,7 +60,7 @@ func (s *Stepkeeper) addMappings(id string, f awslambda.IFunction, agent string,
 	}
 }
 
-// sendsAs notes the ID of the role that an agent's replies come from, by which the Scheduler tells one
+// sendsAs notes the ID of the role that an agent's replies come from, by which the Scheduler distinguishes one
 // agent from another (rule 32). Of a role that was not made in this app only its author knows the ID.
 func (s *Stepkeeper) sendsAs(name string, a Agent, role awsiam.IRole) {
 	own, made := role.(awsiam.Role)

@@ -106,7 +106,7 @@ func TestKindsOfAgents(t *testing.T) {
 	same(t, "an external agent's queue", queue, true)
 }
 
-// What cannot be deployed is told at synthesis, all of it, before anything is built.
+// What cannot be deployed is reported at synthesis, all of it, before anything is built.
 func TestRefused(t *testing.T) {
 	needNode(t)
 	write := func(name, text string) string {
@@ -182,7 +182,7 @@ func TestRefused(t *testing.T) {
 				text := fmt.Sprint(recover())
 				for _, want := range c.want {
 					if !strings.Contains(text, want) {
-						t.Errorf("%q is not told in %s", want, text)
+						t.Errorf("%q is not reported in %s", want, text)
 					}
 				}
 			}()
@@ -205,7 +205,7 @@ func TestProps(t *testing.T) {
 			`Tables.Orders is "orders"`, "one of Orders and Tasks", `Tables.Ledgers: there is no agent "missing"`, "Tuning.Warm.Index is 100 writes", "Tuning.Warm.Orders is for a table that the deployment makes",
 		} {
 			if !strings.Contains(text, want) {
-				t.Errorf("%q is not told in\n%s", want, text)
+				t.Errorf("%q is not reported in\n%s", want, text)
 			}
 		}
 	}()
@@ -245,14 +245,14 @@ func TestAdoptedIsChecked(t *testing.T) {
 			`agents "inventory" and "payment" have the same Function`, `"shipping": Reserved and VPC`, `ReplyTo "fifo" is a FIFO queue`,
 		} {
 			if !strings.Contains(text, want) {
-				t.Errorf("%q is not told in\n%s", want, text)
+				t.Errorf("%q is not reported in\n%s", want, text)
 			}
 		}
 	}()
 	infra.NewStepkeeper(stack, "Engine", p)
 }
 
-// What the CDK itself refuses is told without its stack trace; a mistake in the program is no message.
+// What the CDK itself refuses is reported without its stack trace; a mistake in the program is no message.
 func TestExplain(t *testing.T) {
 	needNode(t)
 	_, stack := newStack("Twice")
@@ -260,7 +260,7 @@ func TestExplain(t *testing.T) {
 		defer func() {
 			err := infra.Explain(recover(), nil)
 			if err == nil || !strings.Contains(err.Error(), "already a Construct with name 'Same'") || strings.Contains(err.Error(), "\n    at ") {
-				t.Errorf("told as %v", err)
+				t.Errorf("reported as %v", err)
 			}
 		}()
 		awssqs.NewQueue(stack, str("Same"), nil)
@@ -271,7 +271,7 @@ func TestExplain(t *testing.T) {
 	}
 	defer func() {
 		if recover() == nil {
-			t.Error("a mistake in the program was told as a message")
+			t.Error("a mistake in the program was printed as a message")
 		}
 	}()
 	func() {
@@ -323,9 +323,9 @@ func TestHastyWorkflow(t *testing.T) {
 	for file, want := range map[string]int{"../workflows/order.yaml": 4, "app/order.yaml": 0} {
 		var in awscdk.Stack
 		template(t, func(stack awscdk.Stack, p *infra.Props) { in, p.Workflows = stack, []string{file} })
-		told := warnings(in)
-		same(t, file+": warnings", len(told), want)
-		for _, w := range told {
+		reported := warnings(in)
+		same(t, file+": warnings", len(reported), want)
+		for _, w := range reported {
 			if !strings.Contains(w, "order.yaml: step ") || !strings.Contains(w, "on AWS let it be 30s or more: raise queueAllowance or maxFailures") {
 				t.Errorf("warned of %q", w)
 			}

@@ -135,9 +135,9 @@ func TestCommandsInDocs(t *testing.T) {
 					t.Errorf("%s: localstack/deploy has no flag -%s, it has %v", page, flag, deployFlags)
 				}
 			}
-			told := firsts("-([a-z-]+)`", deploy)
+			reported := firsts("-([a-z-]+)`", deploy)
 			for _, flag := range deployFlags {
-				if !slices.Contains(told, flag) {
+				if !slices.Contains(reported, flag) {
 					t.Errorf("%s does not name the flag -%s of localstack/deploy", page, flag)
 				}
 			}

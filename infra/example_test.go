@@ -14,7 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/infra/app/example"
 )
 
-// app is the example's app, told by its context, with functions that were "built" before.
+// app is the example's app, set by its context, with functions that were "built" before.
 func app(t *testing.T, context map[string]any) (awscdk.App, error) {
 	t.Helper()
 	needNode(t)
@@ -33,7 +33,7 @@ func app(t *testing.T, context map[string]any) (awscdk.App, error) {
 	return a, example.Add(a)
 }
 
-// The app that `make deploy` deploys, as it is and told otherwise.
+// The app that `make deploy` deploys, as it is and with other settings.
 func TestExample(t *testing.T) {
 	a, err := app(t, nil)
 	if err != nil {

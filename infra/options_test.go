@@ -28,7 +28,7 @@ func warnings(stack awscdk.Stack) (all []string) {
 	return all
 }
 
-// Rule 14: a stack in the second Region uses the replicas, and does nothing until it is told to.
+// Rule 14: a stack in the second Region uses the replicas, and does nothing until it is set to.
 func TestStandby(t *testing.T) {
 	var in awscdk.Stack
 	x := template(t, func(stack awscdk.Stack, p *infra.Props) {
@@ -77,13 +77,13 @@ func TestStandby(t *testing.T) {
 		if id == "NoSweepsAlarm" {
 			want = false
 		}
-		same(t, id+": tells", a.Properties["ActionsEnabled"], want)
+		same(t, id+": reports", a.Properties["ActionsEnabled"], want)
 	}
 	x = template(t, func(_ awscdk.Stack, p *infra.Props) { p.Paused, p.EventBridgeRule = true, true })
 	same(t, "rule", x.of("AWS::Events::Rule")["Rule"].Properties["State"], "DISABLED")
 }
 
-// After a restore, only what was restored is another table. What a new stack would lack is told.
+// After a restore, only what was restored is another table. What a new stack would lack is reported.
 func TestRestoredTables(t *testing.T) {
 	var in awscdk.Stack
 	x := template(t, func(stack awscdk.Stack, p *infra.Props) {
@@ -224,26 +224,26 @@ func TestAgentThatOperates(t *testing.T) {
 	same(t, "operator's policies", x.attached(x.id("AWS::IAM::Role", "OwnServiceRole")), "[Operator]")
 }
 
-// The outputs tell the mapping of each queue under its own name; an external agent's has none.
-func TestMappingsAreTold(t *testing.T) {
+// The outputs have the mapping of each queue under its own name; an external agent's has none.
+func TestMappingsAreReported(t *testing.T) {
 	x := template(t, func(_ awscdk.Stack, p *infra.Props) {
 		p.Agents["mail-2"] = infra.Agent{External: true}
 	})
 	same(t, "mappings", target(x.Outputs["EngineMappings"].Value), "control=ControlMapping,intake=IntakeMapping,replies=RepliesMapping,"+
 		"requests-inventory=AgentInventoryMapping,requests-mail-2=,requests-notification=AgentNotificationMapping,"+
 		"requests-payment=AgentPaymentMapping,requests-shipping=AgentShippingMapping")
-	all, told := large(t), 0
+	all, reported := large(t), 0
 	for name, o := range all.Outputs {
 		if !strings.HasPrefix(name, "EngineMappings") {
 			continue
 		}
 		text := all.value(o.Value).(string)
-		told += strings.Count(text, "=01234567-89ab-")
+		reported += strings.Count(text, "=01234567-89ab-")
 		if len(text) > 1_024 {
 			t.Errorf("%s has %d characters", name, len(text))
 		}
 	}
-	same(t, "mappings of 20 agents, of two queues for high priority too", told, 3+20+2)
+	same(t, "mappings of 20 agents, of two queues for high priority too", reported, 3+20+2)
 }
 
 // Grants name what is allowed, and let the queues know.
@@ -308,7 +308,7 @@ func TestGrants(t *testing.T) {
 }
 
 // Rule 22: a key of the app's own serves as one that is made does: alarms may publish with it. Of one
-// that was made elsewhere it is told that they cannot be let here.
+// that was made elsewhere a warning says that they cannot be let here.
 func TestKeys(t *testing.T) {
 	for name, key := range map[string]func(awscdk.Stack) awskms.IKey{
 		"made":   func(awscdk.Stack) awskms.IKey { return nil },
@@ -330,12 +330,12 @@ func TestKeys(t *testing.T) {
 				}
 			}
 		}
-		want, told := "[cloudwatch.amazonaws.com events.amazonaws.com logs.eu-central-1.amazonaws.com]", 0
+		want, reported := "[cloudwatch.amazonaws.com events.amazonaws.com logs.eu-central-1.amazonaws.com]", 0
 		if name == "imported" {
-			want, told = "[]", 1
+			want, reported = "[]", 1
 		}
 		same(t, name+": services that may use it", services, want)
-		same(t, name+": warnings", len(warnings(in)), told)
+		same(t, name+": warnings", len(warnings(in)), reported)
 		same(t, name+": output", x.Outputs["EngineKeyArn"].Value != nil, true)
 	}
 	_, there := template(t, nil).Outputs["EngineKeyArn"]

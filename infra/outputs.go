@@ -54,7 +54,7 @@ func (s *Stepkeeper) addOutputs() {
 		s.output(queueID(name)+"Url", *q.queue.QueueUrl(), name)
 		s.output(queueID(name)+"DeadUrl", *q.dead.QueueUrl(), "dead letters of "+name)
 	}
-	s.tellMappings()
+	s.exportMappings()
 	s.output("QuarantineUrl", *s.quarantine.QueueUrl(), "quarantine")
 	s.output("MissedSweepsUrl", *s.missed.QueueUrl(), "ticks of the schedule that were given up")
 	s.output("AlertsTopic", *s.alerts.TopicArn(), "alerts and alarms")
@@ -98,9 +98,9 @@ func (s *Stepkeeper) sharedConcurrency() (n int) {
 // mappingsSize bounds the value of one output.
 const mappingsSize = 1_000
 
-// tellMappings writes for each queue by its logical name the ID of its mapping, nothing for that of an
+// exportMappings writes for each queue by its logical name the ID of its mapping, nothing for that of an
 // external agent: intake=ID,requests-mail=. They stand in Mappings, and in Mappings2 and so on.
-func (s *Stepkeeper) tellMappings() {
+func (s *Stepkeeper) exportMappings() {
 	const id = "01234567-89ab-cdef-0123-456789abcdef"
 	var entries []string
 	size, outputs := 0, 0

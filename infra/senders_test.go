@@ -213,8 +213,8 @@ func TestReplySenders(t *testing.T) {
 			got = got[:i] + "MineServiceRole.RoleId"
 		}
 		same(t, name, got, want)
-		told := slices.ContainsFunc(warnings(in), func(w string) bool { return strings.Contains(w, "replies of agent notification") })
-		same(t, name+": warned", told, c.warned)
+		reported := slices.ContainsFunc(warnings(in), func(w string) bool { return strings.Contains(w, "replies of agent notification") })
+		same(t, name+": warned", reported, c.warned)
 	}
 }
 

@@ -293,7 +293,7 @@ func TestOperatorsRightsAreWhole(t *testing.T) {
 			outputs = append(outputs, name)
 		}
 	}
-	same(t, "policies that are told", len(outputs), len(x.attached(x.id("AWS::IAM::Role", "Ops"))))
+	same(t, "policies that are reported", len(outputs), len(x.attached(x.id("AWS::IAM::Role", "Ops"))))
 }
 
 // What a function reads of its environment is where its queues are.
@@ -364,7 +364,7 @@ func TestEnvironmentTooLarge(t *testing.T) {
 	}
 	defer func() {
 		if text := fmt.Sprint(recover()); !strings.Contains(text, "function Scheduler: its environment would have some") || strings.Contains(text, "Supervisor") {
-			t.Errorf("told as %s", text)
+			t.Errorf("reported as %s", text)
 		}
 	}()
 	infra.NewStepkeeper(stack, "Engine", p)

@@ -241,7 +241,7 @@ func TestSchedule(t *testing.T) {
 	same(t, "age of the invocation", a["MaximumEventAgeInSeconds"], 60)
 	same(t, "dead letters of the invocation", target(at(a, "DestinationConfig", "OnFailure", "Destination")), "MissedSweeps")
 
-	same(t, "interval that is told", at(variables(x, "Supervisor"), "STEPKEEPER_SWEEP_EVERY"), nil)
+	same(t, "interval that is reported", at(variables(x, "Supervisor"), "STEPKEEPER_SWEEP_EVERY"), nil)
 
 	x = template(t, func(_ awscdk.Stack, p *infra.Props) { p.SweepInterval = time.Hour })
 	same(t, "hourly", x.of("AWS::Scheduler::Schedule")["Schedule"].Properties["ScheduleExpression"], "rate(1 hour)")
@@ -289,7 +289,7 @@ func TestAlarms(t *testing.T) {
 			missing = "breaching"
 		}
 		same(t, id+": missing data", a.Properties["TreatMissingData"], missing)
-		same(t, id+": told to", target(at(a.Properties, "AlarmActions", 0)), "Alerts")
+		same(t, id+": reported to", target(at(a.Properties, "AlarmActions", 0)), "Alerts")
 	}
 	for id, q := range x.of("AWS::SQS::Queue") { // rule 6: no queue that is an end goes unwatched
 		dead := q.Properties["RedrivePolicy"] == nil
@@ -377,7 +377,7 @@ func TestDashboard(t *testing.T) {
 	}
 }
 
-// What the functions are told of alerts, where it is not the default.
+// The functions' settings of alerts, where it is not the default.
 func TestAlertTimes(t *testing.T) {
 	x := template(t, nil)
 	same(t, "window", at(variables(x, "Scheduler"), "STEPKEEPER_ALERT_WINDOW"), nil)
@@ -481,6 +481,6 @@ func TestVariants(t *testing.T) {
 	scheduler := at(x.of("AWS::Lambda::Function")["Scheduler"].Properties, "Environment", "Variables")
 	same(t, "shards", at(scheduler, "STEPKEEPER_SHARDS"), 32)
 	same(t, "finished", at(scheduler, "STEPKEEPER_FINISHED"), true)
-	same(t, "TTL told", at(scheduler, "STEPKEEPER_TASK_TTL"), "2160h0m0s")
+	same(t, "TTL reported", at(scheduler, "STEPKEEPER_TASK_TTL"), "2160h0m0s")
 	same(t, "reserved", x.of("AWS::Lambda::Function")["Supervisor"].Properties["ReservedConcurrentExecutions"], 1)
 }

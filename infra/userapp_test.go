@@ -162,10 +162,10 @@ func TestUsersOwnApp(t *testing.T) {
 	}
 	for _, want := range []string{"stepkeeper Engine cannot be deployed:", "SweepInterval is 45s", "there is no agent inventory", `agent "shipping": Folder ./nowhere holds no Go program`} {
 		if !strings.Contains(text, want) {
-			t.Errorf("%q is not told in\n%s", want, text)
+			t.Errorf("%q is not reported in\n%s", want, text)
 		}
 	}
 	if strings.Contains(text, "goroutine ") || strings.Contains(text, "\n    at ") || strings.Contains(text, "panic:") {
-		t.Errorf("it is told with a stack trace:\n%s", text)
+		t.Errorf("it is reported with a stack trace:\n%s", text)
 	}
 }

@@ -187,7 +187,7 @@ func TestCancel(t *testing.T) {
 	run.ExpectProcessed()
 }
 
-// What the application is told of an order that goes well.
+// What the application gets of an order that goes well.
 func TestOrderStatuses(t *testing.T) {
 	run := order(t).Submit(goods(false)).UntilEnd(time.Minute)
 	var kinds []string
@@ -196,11 +196,11 @@ func TestOrderStatuses(t *testing.T) {
 	}
 	want := []string{"received", "started", "step-finished", "step-finished", "step-finished", "completed"}
 	if len(kinds) != len(want) {
-		t.Fatalf("told %v, want %v", kinds, want)
+		t.Fatalf("reported %v, want %v", kinds, want)
 	}
 	for i := range want {
 		if kinds[i] != want[i] {
-			t.Fatalf("told %v, want %v", kinds, want)
+			t.Fatalf("reported %v, want %v", kinds, want)
 		}
 	}
 }

@@ -81,7 +81,7 @@ func (w *Workflow) one() bool {
 	}
 	report, err := w.supervisor.Sweep(w.t.Context())
 	w.must(err)
-	return report.Overdue+report.Asked+report.Told > 0
+	return report.Overdue+report.Asked+report.Unreported > 0
 }
 
 // listen takes the application's statuses.

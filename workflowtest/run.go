@@ -137,13 +137,13 @@ func (r *Run) Statuses() []Status {
 // takes longer than that ends the test.
 func (r *Run) UntilEnd(longest time.Duration) *Run {
 	r.w.t.Helper()
-	if !r.w.until(r.w.clock.Now().Add(longest), r.told) {
+	if !r.w.until(r.w.clock.Now().Add(longest), r.reported) {
 		r.fatal("has no end after %s; it is %s", longest, r.State())
 	}
 	return r
 }
 
-func (r *Run) told() bool { return r.task.AtRest() }
+func (r *Run) reported() bool { return r.task.AtRest() }
 
 // UntilStep moves the clock until the step is in that state; the test ends if it does not get there
 // in that time.

@@ -146,7 +146,7 @@ func story(t testing.TB) string {
 	return b.String()
 }
 
-// A test tells the whole story of its orders, and the same one each time.
+// A test has the whole story of its orders, and the same one each time.
 func TestSameStoryEachTime(t *testing.T) {
 	for range 3 {
 		golden(t, "story.txt", story(t))
@@ -222,7 +222,7 @@ func TestPlainServicesAreCalledOnce(t *testing.T) {
 	}
 }
 
-// An order in Error has told the operator, who states what happened and goes on; the story tells which
+// An order in Error has alerted the operator, who states what happened and goes on; the story says which
 // commands were refused, and why.
 func TestOperatorGoesOn(t *testing.T) {
 	run := refused(t, "stop")
@@ -304,8 +304,8 @@ func TestWhyItWasUndone(t *testing.T) {
 	}
 }
 
-// What was tried stays told: the last 16 attempts that did not end done, and how many before them.
-func TestAttemptsStayTold(t *testing.T) {
+// What was tried stays reported: the last 16 attempts that did not end done, and how many before them.
+func TestReportedAttemptsStay(t *testing.T) {
 	const runs = 19
 	w := both(t)
 	op := w.Agent("left").On("do-a")
@@ -349,7 +349,7 @@ func TestDeadline(t *testing.T) {
 	run.ExpectCalls("right.do-b", 0)
 }
 
-// judge is a testing.TB that keeps what it is told.
+// judge is a testing.TB that keeps its messages.
 type judge struct {
 	testing.TB
 	errors []string
@@ -376,13 +376,13 @@ func judged(t *testing.T, test func(testing.TB)) string {
 	return strings.Join(j.errors, "\n")
 }
 
-// A failing test tells what is wrong, and what happened.
-func TestFailuresTell(t *testing.T) {
+// A failing test prints what is wrong, and what happened.
+func TestFailuresSayWhatWasExpected(t *testing.T) {
 	ended := func(t testing.TB) *workflowtest.Run {
 		text := strings.Replace(pair, "workflow: pair\n", "workflow: pair\noutput: {x: 2}\n", 1)
 		return workflowtest.NewFromYAML(t, text).AllowUnscripted().Submit(1).UntilEnd(time.Hour)
 	}
-	var told strings.Builder
+	var reported strings.Builder
 	for _, c := range []struct {
 		name string
 		test func(testing.TB)
@@ -426,9 +426,9 @@ func TestFailuresTell(t *testing.T) {
 		{"another workflow", func(t testing.TB) { both(t).DeployYAML(strings.Replace(pair, "workflow: pair", "workflow: other", 1)) }},
 		{"an agent more", func(t testing.TB) { both(t).DeployYAML(strings.ReplaceAll(pair, "right", "middle")) }},
 	} {
-		fmt.Fprintf(&told, "== %s\n%s\n", c.name, judged(t, c.test))
+		fmt.Fprintf(&reported, "== %s\n%s\n", c.name, judged(t, c.test))
 	}
-	golden(t, "failures.txt", told.String())
+	golden(t, "failures.txt", reported.String())
 }
 
 func TestShippedWorkflowsLoad(t *testing.T) {
@@ -516,7 +516,7 @@ steps:
 	}
 }
 
-// A step with several agents goes on at another one, and the task tells which was asked (P44).
+// A step with several agents goes on at another one, and the task says which was asked (P44).
 func TestSeveralAgents(t *testing.T) {
 	w := workflowtest.NewFromYAML(t, strings.NewReplacer("agent: left", "agents: [left, left-too]", "agents:\n", "agents:\n  left-too: {queueAllowance: 1s, clockSkew: 100ms}\n").Replace(pair)).AllowUnscripted()
 	w.Agent("left").On("do-a").Fail(transient)

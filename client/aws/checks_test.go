@@ -170,7 +170,7 @@ func TestChecks(t *testing.T) {
 			"version", client.CheckFailed, "the stack was built from v1.2.3", "use the stepkeeper that the stack was built from"},
 		{"the stack is of newer code", func(w *stacktest.Deployment, _ *supervisor, _ *account) { w.Parts.Outputs.Release.Tasks++ },
 			"version", client.CheckFailed, "what only the newer one writes cannot be read", "update the stack"},
-		{"the stack does not tell", func(w *stacktest.Deployment, _ *supervisor, _ *account) { w.Parts.Outputs.Release = view.Release{} },
+		{"the stack has no such output", func(w *stacktest.Deployment, _ *supervisor, _ *account) { w.Parts.Outputs.Release = view.Release{} },
 			"version", client.CheckUnknown, "not checked: the stack does not say", "update"},
 		{"orders may not be sent", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.denied = ":7:Intake" },
 			"send", client.CheckFailed, "IAM does not allow arn:aws:iam::7:role/ops to send to the queue intake (implicitDeny)", "arn:aws:iam::1:policy/App"},
@@ -278,7 +278,7 @@ func (deniedTasks) LoadOrder(context.Context, string) (*port.Order, error) {
 }
 func (deniedTasks) List(context.Context, port.Query) (port.Page, error) { return port.Page{}, nil }
 
-// Through the SDK: dead letters of each queue are counted and told with their age, and the clock is AWS's.
+// Through the SDK: dead letters of each queue are counted and reported with their age, and the clock is AWS's.
 func TestChecksOfDeadLetters(t *testing.T) {
 	c, open := stackOf(t)
 	count := depths(map[string]int{"EngineRequestsPaymentDeadUrl": 2, "EngineQuarantineUrl": 1})

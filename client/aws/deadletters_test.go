@@ -67,8 +67,8 @@ func held(t *testing.T, queues *memory.Queues, name string) (bodies []string) {
 	return bodies
 }
 
-// told collects what a handling tells at its end of each message, by the IDs of the orders.
-func told(into map[string]client.Handled) func(client.Handled) error {
+// reported collects what a handling reports at its end of each message, by the IDs of the orders.
+func reported(into map[string]client.Handled) func(client.Handled) error {
 	return func(x client.Handled) error {
 		into[x.OrderID] = x
 		return nil
@@ -100,7 +100,7 @@ func TestRedriveOnAStack(t *testing.T) {
 	}
 	h := client.Handling{Queue: "requests-payment", IDs: []string{seen[0].ID}, By: "ada", Reason: "why", Rate: 1000}
 	got := map[string]client.Handled{}
-	h.Record = told(got)
+	h.Record = reported(got)
 	if err := s.Redrive(t.Context(), h); err != nil || len(got) != 1 || got["acme:1"].Result != client.Redriven || got["acme:1"].To != "requests-payment" {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -111,7 +111,7 @@ func TestRedriveOnAStack(t *testing.T) {
 		port.Intake: {"known": client.Redriven, "newer": client.Redriven, "unknown": client.NotTaken}, port.Quarantine: {"later": client.NotTaken}, client.MissedSweeps: {"": client.NotTaken},
 	} {
 		got := map[string]client.Handled{}
-		if err := s.Redrive(t.Context(), client.Handling{Queue: queue, All: true, By: "ada", Reason: "why", Rate: 1000, Record: told(got)}); err != nil || len(got) != len(want) {
+		if err := s.Redrive(t.Context(), client.Handling{Queue: queue, All: true, By: "ada", Reason: "why", Rate: 1000, Record: reported(got)}); err != nil || len(got) != len(want) {
 			t.Errorf("%s: %+v, %v", queue, got, err)
 		}
 		for id, result := range want {
@@ -137,15 +137,15 @@ func TestRedriveOnAStack(t *testing.T) {
 		inner.ServeHTTP(w, r)
 	})
 	put(t, queues, "EngineIntakeDeadUrl", fmt.Sprintf(submission, 1, "acme:3", "charging"))
-	if err := s.Redrive(t.Context(), client.Handling{Queue: port.Intake, All: true, By: "ada", Reason: "why", Rate: 1000, Record: told(got)}); err != nil || !strings.Contains(sent, "acme:3") || strings.Contains(sent, "MessageGroupId") {
+	if err := s.Redrive(t.Context(), client.Handling{Queue: port.Intake, All: true, By: "ada", Reason: "why", Rate: 1000, Record: reported(got)}); err != nil || !strings.Contains(sent, "acme:3") || strings.Contains(sent, "MessageGroupId") {
 		t.Errorf("%s, %v", sent, err)
 	}
 	c.outputs["EngineFairQueues"] = "true"
-	if err := open().Redrive(t.Context(), client.Handling{Queue: "requests-payment", All: true, By: "ada", Reason: "why", Rate: 1000, Record: told(got)}); err != nil {
+	if err := open().Redrive(t.Context(), client.Handling{Queue: "requests-payment", All: true, By: "ada", Reason: "why", Rate: 1000, Record: reported(got)}); err != nil {
 		t.Error(err)
 	}
 	if !strings.Contains(sent, `"MessageGroupId":"acme"`) {
-		t.Errorf("no tenant is told: %s", sent)
+		t.Errorf("no tenant is given: %s", sent)
 	}
 }
 
@@ -158,7 +158,7 @@ func TestDeadLettersNeedTheirPermissions(t *testing.T) {
 	for action, on := range map[string]string{"sqs:ReceiveMessage": "on the dead letters of replies is missing", "sqs:SendMessage": "on queue replies (and to be among Operators of the stack) is missing", "sqs:DeleteMessage": "on the dead letters of replies is missing"} {
 		c.failing.Store(&[2]string{action, "AccessDeniedException"})
 		got := map[string]client.Handled{}
-		err := s.Redrive(t.Context(), client.Handling{Queue: port.Replies, All: true, By: "ada", Reason: "why", Rate: 1000, Record: told(got)})
+		err := s.Redrive(t.Context(), client.Handling{Queue: port.Replies, All: true, By: "ada", Reason: "why", Rate: 1000, Record: reported(got)})
 		if !errors.Is(err, client.ErrForbidden) || !strings.Contains(err.Error(), "the permission "+action+" "+on) || !strings.Contains(err.Error(), "EngineOperator") {
 			t.Errorf("%s: %v", action, err)
 		}

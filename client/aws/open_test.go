@@ -276,7 +276,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// A missing permission is told by its name, with the policy that has it, and is not tried again.
+// A missing permission is reported by its name, with the policy that has it, and is not tried again.
 func TestMissingPermissions(t *testing.T) {
 	environment(t)
 	for _, c := range []struct {

@@ -29,7 +29,7 @@ type Outputs struct {
 	Application, Operator       string            // ARNs of the managed policies, of Operator the first
 	Concurrency                 int               // functions that may run at once; 0: unknown
 	Shared                      int               // of these, what functions without reserved concurrency may run
-	Release                     view.Release      // what the functions were built from; zero before it was told
+	Release                     view.Release      // what the functions were built from; zero before it was an output
 	Requests                    map[string]string // by agent: the address of its queue of requests
 	High                        map[string]string // by queue: the address of the one beside it for orders of high priority, where there is one (P46)
 	Mappings                    map[string]string // by queue: the UUID of the event source mapping that takes from it; "" of an external agent's
@@ -38,7 +38,7 @@ type Outputs struct {
 	Paused                      bool              // deployed so that nothing takes from its queues
 	Dead                        map[string]string // by what it keeps: "intake", "requests-mail", "quarantine", "missed-sweeps": the address of a queue of dead letters
 	SweepInterval               time.Duration     // from one sweep to the next
-	Deployment                  string            // by which its metrics are told from those of others; "" before it was told
+	Deployment                  string            // that distinguishes its metrics from those of others; "" before it was an output
 	Scheduler                   string            // name of the function
 }
 
@@ -73,7 +73,7 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 	o.Mappings = mappingsOf(values, prefix)
 	o.Requests = agentsOf(values, prefix, o.Mappings)
 	o.Dead = deadOf(values, prefix, o.Mappings)
-	every, _ := strconv.Atoi(values[prefix+"SweepSeconds"]) // absent before it was told
+	every, _ := strconv.Atoi(values[prefix+"SweepSeconds"]) // absent before it was an output
 	o.SweepInterval = cmp.Or(time.Duration(every)*time.Second, time.Minute)
 	o.High = map[string]string{}
 	for name := range strings.SplitSeq(values[prefix+"Priorities"], ",") {
@@ -95,7 +95,7 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 	if names := values[prefix+"Scheduled"]; names != "" {
 		o.Scheduled = strings.Split(names, ",")
 	}
-	o.Concurrency, _ = strconv.Atoi(values[prefix+"Concurrency"]) // absent before it was told
+	o.Concurrency, _ = strconv.Atoi(values[prefix+"Concurrency"]) // absent before it was an output
 	o.Shared, _ = strconv.Atoi(values[prefix+"SharedConcurrency"])
 	o.Release = view.ReadRelease(values[prefix+"Release"])
 	shards := value("Shards")

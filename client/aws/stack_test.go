@@ -412,7 +412,7 @@ func (e *ending) Err() error {
 	}
 }
 
-// looking tells a test of each look at a task.
+// looking reports a test of each look at a task.
 type looking struct {
 	aws.Tasks
 	looks func()
@@ -437,7 +437,7 @@ func waiting(t *testing.T, w *stacktest.Deployment, queue string) int {
 	return d.Visible + d.InFlight
 }
 
-func TestListsTellWhatTheyLeaveOut(t *testing.T) {
+func TestListsNameWhatTheyLeaveOut(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
 	if text := w.Client().Unlisted(); text != "" {
 		t.Error(text)
@@ -501,7 +501,7 @@ func TestSubmittedOrdersBearTheirTenant(t *testing.T) {
 	}
 }
 
-// P46: where the intake has another queue for it, an order of high priority says so to the queue, and its receipt tells of no
+// P46: where the intake has another queue for it, an order of high priority says so to the queue, and its receipt names no
 // priority without effect.
 func TestHighPriorityIsSentAsSuch(t *testing.T) {
 	for _, high := range []map[string]string{nil, {port.Requests("shop"): "url"}} {
@@ -520,7 +520,7 @@ func TestHighPriorityIsSentAsSuch(t *testing.T) {
 			o := order("o-"+priority, "order", "good")
 			o.Priority = priority
 			receipt, err := c.Submit(t.Context(), o)
-			if told := len(receipt.Notes) > 0; err != nil || told != (high == nil && priority == message.PriorityHigh) {
+			if reported := len(receipt.Notes) > 0; err != nil || reported != (high == nil && priority == message.PriorityHigh) {
 				t.Errorf("%s, queues %v: %+v %v", priority, high, receipt, err)
 			}
 			if ds, err := q.Receive(t.Context(), 1, 0, time.Minute); err != nil || len(ds) != 1 || ds[0].High != (priority == message.PriorityHigh) {

@@ -216,7 +216,7 @@ func (t *transport) addMetrics(ctx context.Context, s *client.Statistics, from t
 		inError = ask(metric{search: fmt.Sprintf(`SEARCH('{%s,%s,%s} %s="%s" MetricName="%s"', 'Maximum', 60)`,
 			deployment.MetricNamespace, deployment.MetricDeployment, deployment.MetricWorkflow, deployment.MetricDeployment, name, deployment.MetricInError)})
 	} else {
-		s.Unknown = append(s.Unknown, "orders in Error over time, and agents that do not call their service: deploy the stack again, its outputs do not tell the name of its metrics")
+		s.Unknown = append(s.Unknown, "orders in Error over time, and agents that do not call their service: deploy the stack again, its outputs do not have the name of its metrics")
 	}
 	values, err := t.read(ctx, from, metrics)
 	if err != nil {

@@ -107,7 +107,7 @@ func last(t *testing.T, s *client.Statistics, kind, of string, n int) string {
 	return ""
 }
 
-// Statistics of a stack are metrics that are there anyway; what none tells is said.
+// Statistics of a stack are metrics that are there anyway; what none reports is said.
 func TestStatistics(t *testing.T) {
 	w := &watch{values: map[string]map[int]float64{
 		"AWS/SQS NumberOfMessagesDeleted Sum QueueName=Shop-Intake":                   {5: 30, 4: 40, 3: 30},
@@ -160,7 +160,7 @@ func TestStatistics(t *testing.T) {
 	}
 }
 
-// What may not be read, or is not told by an older stack, is said and not drawn as zero; the rest is there.
+// What may not be read, or is not reported by an older stack, is said and not drawn as zero; the rest is there.
 func TestStatisticsThatMayNotBeRead(t *testing.T) {
 	stack := watched(t, &watch{err: errors.New("AccessDenied")})
 	stack.Parts.Sweeps = closedIndex{&supervisor{}}

@@ -42,8 +42,8 @@ func mappingsOf(values map[string]string, prefix string) map[string]string {
 		if i > 1 {
 			key += fmt.Sprint(i)
 		}
-		text, told := values[key]
-		if !told {
+		text, reported := values[key]
+		if !reported {
 			return mappings
 		}
 		for _, entry := range strings.Split(text, ",") {

@@ -44,7 +44,7 @@ type counter struct {
 
 func (c counter) Depth(context.Context) (port.Depth, error) { return c.depth() }
 
-// A queue with requests of which none is being handled is told; what the caller may not see is left out.
+// A queue with requests of which none is being handled is reported; what the caller may not see is left out.
 func TestUnattended(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
 	depth, failure := port.Depth{}, error(nil)
@@ -131,7 +131,7 @@ func stackOf(t *testing.T) (*cloud, func() *client.Client) {
 	}
 }
 
-// What a queue's mapping says is told, whether requests wait already or not; an external agent has no mapping.
+// What a queue's mapping says is reported, whether requests wait already or not; an external agent has no mapping.
 func TestMappingsThatTakeNothing(t *testing.T) {
 	const enable = "enable it with `aws lambda update-event-source-mapping --uuid m-payment --enabled --region eu-central-1`"
 	for name, x := range map[string]struct {
@@ -177,7 +177,7 @@ func TestMappingsThatTakeNothing(t *testing.T) {
 	}
 }
 
-// A right that is missing and an answer that does not come leave the rest to be told.
+// A right that is missing and an answer that does not come leave the rest to be reported.
 func TestQueuesThatCannotBeLookedAt(t *testing.T) {
 	c, open := stackOf(t)
 	c.sqs = depths(map[string]int{"EngineRequestsPaymentUrl": 3})
@@ -271,7 +271,7 @@ func (m *mappings) GetEventSourceMapping(ctx context.Context, in *lambda.GetEven
 	return off{}.GetEventSourceMapping(ctx, in)
 }
 
-// An order tells of the agents that its steps wait for, and of the replies that would follow; a workflow of those
+// An order reports the agents that its steps wait for, and of the replies that would follow; a workflow of those
 // that it needs.
 func TestUnattendedOfAnOrder(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
@@ -357,7 +357,7 @@ func TestRequestsOfTheOutputs(t *testing.T) {
 	if want := map[string]string{"card-payment": "u-1", "seats": "u-3"}; err != nil || !maps.Equal(o.Requests, want) {
 		t.Errorf("%v, %v; want %v", o.Requests, err, want)
 	}
-	// A name cannot always be told from its spelling, so the mappings have it.
+	// The order cannot always be seen from a name, so the mappings have it.
 	values["EngineRequestsShop2Url"], values["EngineMappings"] = "u-5", "intake=m-1,requests-card-payment=m-2,requests-seats="
 	values["EngineMappings2"] = "requests-shop-2=m-3"
 	o, err = aws.ReadOutputs(values, "")

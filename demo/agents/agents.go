@@ -28,7 +28,7 @@ const settings = `    concurrency: 32
     breaker: {failures: 10, window: 20, delay: 2s}
 `
 
-// File is an agents' file: it tells where the services are. Those for which external says yes have an
+// File is an agents' file: it says where the services are. Those for which external says yes have an
 // agent outside, which attaches to its queue; nil: none has.
 func File(url func(name string) string, external func(name string) bool) []byte {
 	var b bytes.Buffer

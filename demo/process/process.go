@@ -23,7 +23,7 @@ const (
 	drainTimeout  = 8 * time.Second // SIGTERM ends it within 5 s
 )
 
-// ErrProcess: the process did not start, or did not end as it was told.
+// ErrProcess: the process did not start, or did not end as it was asked to.
 var ErrProcess = errors.New("process")
 
 // Process is one program, run again and again. It says that it is ready by a line with an address.
@@ -133,7 +133,7 @@ func (s *Process) Pid() int {
 	return s.cmd.Process.Pid
 }
 
-// URL is the address that the present process has told.
+// URL is the address that the present process has printed.
 func (s *Process) URL() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

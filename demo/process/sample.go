@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Sample is what the process holds of the machine; 0 where the system does not tell (not on Linux).
+// Sample is what the process holds of the machine; 0 where the system does not report it (only Linux does).
 type Sample struct {
 	RSS     int64 `json:"rss_bytes"`
 	Files   int64 `json:"open_files"`

@@ -195,10 +195,10 @@ func (b *book) outcomes() []audit.Order {
 		}
 		all = append(all, o)
 	}
-	told := map[string]bool{"": true}
+	reported := map[string]bool{"": true}
 	for i, l := range b.lines {
-		if b.orders[l.id] == nil && !told[l.id] {
-			told[l.id] = true
+		if b.orders[l.id] == nil && !reported[l.id] {
+			reported[l.id] = true
 			o := audit.Order{ID: l.id, Outcome: audit.Refused}
 			if !b.answers[i].given {
 				o.Outcome = audit.Unfinished

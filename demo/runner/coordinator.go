@@ -63,7 +63,7 @@ func (d *coordinator) coordinate(ctx context.Context) error {
 	feeding.Wait()
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		d.screen.event("the limit of %s has passed", d.o.Limit)
-		return d.look(ctx) // what has no end is told as unfinished
+		return d.look(ctx) // what has no end is reported as unfinished
 	}
 	return err
 }

@@ -37,10 +37,10 @@ type fakeOrder struct {
 }
 
 // fakeQuiet is how long a call that was under way at a kill may take to land. The calls are those of a
-// process that is gone, and services of the grade plain do not tell what is under way: only time helps.
+// process that is gone, and services of the grade plain cannot answer what is under way: only time helps.
 const fakeQuiet = 300 * time.Millisecond
 
-// askAgain is the pace of the engine's retries. Nothing tells when a service is well again, but the
+// askAgain is the pace of the engine's retries. It is not known when a service is well again, but the
 // answer to the next call.
 const askAgain = 20 * time.Millisecond
 

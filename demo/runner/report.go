@@ -53,7 +53,7 @@ type Restart struct {
 	AtWork *int64 `json:"at_work,omitempty"` // from ready until a service is called; absent if nothing was left to do
 }
 
-// report tells how far the run got; the audit is still to come.
+// report prints how far the run got; the audit is still to come.
 func (d *coordinator) report() Report {
 	p := d.book.progress()
 	refused, undone := d.book.reasons()

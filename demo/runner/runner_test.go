@@ -125,7 +125,7 @@ func TestWrongEnginesAreFound(t *testing.T) {
 				}
 			}
 			if met == 0 {
-				t.Errorf("none of %v tells %s: %s; %s", r.Violations, c.service, c.what, c.sure)
+				t.Errorf("none of %v reports %s: %s; %s", r.Violations, c.service, c.what, c.sure)
 			}
 		})
 	}
@@ -179,7 +179,7 @@ func TestCannotRun(t *testing.T) {
 			o.Dir = t.TempDir()
 			c.change(&o)
 			if _, err := runner.Run(t.Context(), o); !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) {
-				t.Errorf("error %v, want %v that tells %q", err, c.want, c.text)
+				t.Errorf("error %v, want %v that reports %q", err, c.want, c.text)
 			}
 		})
 	}

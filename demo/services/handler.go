@@ -31,7 +31,7 @@ type server struct {
 	down       atomic.Bool
 	upSince    atomic.Int64 // Unix nanoseconds of the end of the outage; 0: none yet
 	firstAfter atomic.Int64 // Unix nanoseconds of the first effect after it
-	arrival    func()       // tells the fleet of a call
+	arrival    func()       // counts a call in the fleet
 }
 
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -143,7 +143,7 @@ func (s *server) fail(w http.ResponseWriter, err error) {
 	answerError(w, &refusal{http.StatusInternalServerError, "ledger", err.Error()})
 }
 
-// check tells whether an operation's effect stands. It fails as often as calls do, but never lies.
+// check reports whether an operation's effect stands. It fails as often as calls do, but never lies.
 func (s *server) check(w http.ResponseWriter, r *http.Request, operation string) {
 	key := r.URL.Query().Get("key")
 	s.tally.add(func(c *Counts) { c.Checks++ })

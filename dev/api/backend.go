@@ -21,9 +21,9 @@ type Backend interface {
 	// Submit stores and starts orders; the answers stand at the places of the submissions. It is
 	// called with what message.DecodeSubmit accepted, and answers only after the commit (P27).
 	Submit(ctx context.Context, orders []message.SubmitOrder) []SubmitResult
-	// Reject tells of a message from the SQS edge that is not carried out: it is acknowledged to
+	// Reject takes a message from the SQS edge that is not carried out: it is acknowledged to
 	// its sender, as SQS would. The backend sends the status "refused" where the reply-to is
-	// known, or puts the message into quarantine. An error: it could not be told, the sender shall
+	// known, or puts the message into quarantine. An error: it could not be sent or stored, the sender shall
 	// send again.
 	Reject(ctx context.Context, r Rejected) error
 	// Command carries out a cancel, undo, resubmit, resolve, close or move; the verdict of a repeated ID is the

@@ -210,7 +210,7 @@ func (e *edge) answer(ctx context.Context, in *answerInput) (*verdictOutput, err
 	return e.command(ctx, in.ID, b.CommandID, c)
 }
 
-// plan tells what a move would mean.
+// plan answers what a move would change.
 func (e *edge) plan(ctx context.Context, in *planInput) (*planOutput, error) {
 	t, def, err := e.backend.Task(ctx, in.ID)
 	if err != nil {

@@ -28,10 +28,10 @@ import (
 // document, so that the document and the handlers cannot drift apart.
 type rig struct {
 	*testing.T
-	backend *apitest.Backend
-	url     string
-	doc     *document
-	told    strings.Builder // requests and answers
+	backend  *apitest.Backend
+	url      string
+	doc      *document
+	reported strings.Builder // requests and answers
 }
 
 func newRig(t *testing.T) *rig {
@@ -87,21 +87,21 @@ func (r *rig) do(method, path, contentType, body string, headers ...string) answ
 	}
 	a := answer{resp.StatusCode, resp.Header, data}
 	r.doc.check(r.T, method, req.URL.Path, a)
-	r.tell(method, path, body, a)
+	r.report(method, path, body, a)
 	return a
 }
 
 var random = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`)
 
-// tell notes a request and its answer, without what differs from one time to the next.
-func (r *rig) tell(method, path, body string, a answer) {
-	fmt.Fprintf(&r.told, "%s %s %.200s\n%d\n", method, path, body, a.status)
+// report records a request and its answer, without what differs from one time to the next.
+func (r *rig) report(method, path, body string, a answer) {
+	fmt.Fprintf(&r.reported, "%s %s %.200s\n%d\n", method, path, body, a.status)
 	for _, name := range slices.Sorted(maps.Keys(a.header)) {
 		if name != "Date" && name != "Content-Length" {
-			fmt.Fprintf(&r.told, "%s: %s\n", name, a.header.Get(name))
+			fmt.Fprintf(&r.reported, "%s: %s\n", name, a.header.Get(name))
 		}
 	}
-	fmt.Fprintf(&r.told, "%s\n\n", random.ReplaceAll(a.body, []byte("…")))
+	fmt.Fprintf(&r.reported, "%s\n\n", random.ReplaceAll(a.body, []byte("…")))
 }
 
 // golden compares a text with a file of testdata.
@@ -291,7 +291,7 @@ func TestEveryOperationKeepsItsDocument(t *testing.T) {
 	r.do("POST", "/v1/orders/a-1/cancel", "text/plain", "{}")
 	r.backend.NotOK = true
 	r.get("/readyz")
-	golden(t, "answers.txt", r.told.String())
+	golden(t, "answers.txt", r.reported.String())
 
 	for path, item := range r.doc.raw["paths"].(map[string]any) {
 		for method, operation := range item.(map[string]any) {
@@ -332,7 +332,7 @@ func TestDocumentIsAsPublished(t *testing.T) {
 }
 
 // A listener that cannot be served is an error, and names its address.
-func TestServeTellsWhatItCannotServe(t *testing.T) {
+func TestServeReportsWhatItCannotServe(t *testing.T) {
 	ln, err := api.Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

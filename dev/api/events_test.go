@@ -43,11 +43,11 @@ func (r *rig) follow(id string, after int64, count int) []view.Task {
 	}
 	a := answer{resp.StatusCode, resp.Header, all.Bytes()}
 	r.doc.check(r.T, "GET", "/v1/orders/"+id+"/events", a)
-	r.tell("GET", "/v1/orders/"+id+"/events", "", a)
+	r.report("GET", "/v1/orders/"+id+"/events", "", a)
 	return tasks
 }
 
-func TestEventsTellEachVersion(t *testing.T) {
+func TestEventsReportEachVersion(t *testing.T) {
 	r := newRig(t)
 	r.submit("o")
 	got := make(chan []view.Task)

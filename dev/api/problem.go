@@ -141,7 +141,7 @@ func refusedProblem(r *core.Refusal) *Problem {
 	return problem(statusOf(r.Code, http.StatusConflict), r.Code, "%s", r.Text)
 }
 
-// statusOf tells what is wrong with a request in itself from what is wrong with it at this moment.
+// statusOf distinguishes what is wrong with a request in itself from what is wrong with it at this moment.
 func statusOf(code string, other int) int {
 	switch code {
 	case message.CodeTooLarge:
@@ -162,7 +162,7 @@ var requests atomic.Int64
 func internalProblem(err error) *Problem {
 	p := problem(http.StatusInternalServerError, CodeInternal, "")
 	p.RequestID = strconv.FormatInt(time.Now().Unix(), 36) + "-" + strconv.FormatInt(requests.Add(1), 36)
-	p.Detail = "an internal failure; the log tells more under request " + p.RequestID
+	p.Detail = "an internal failure; the log says more under request " + p.RequestID
 	slog.Error("request failed", "request", p.RequestID, "error", err)
 	return p
 }

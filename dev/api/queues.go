@@ -11,8 +11,8 @@ import (
 )
 
 // intake takes messages to the intake queue: acknowledged after the commit (P27). What cannot be
-// read or is refused is acknowledged too, as SQS would; the backend tells the application. Of a
-// newer schema nothing is known, and no newer program stands behind this queue: its sender is told.
+// read or is refused is acknowledged too, as SQS would; the backend notifies the application. Of a
+// newer schema nothing is known, and no newer program stands behind this queue: its sender is notified.
 func (e *edge) intake(ctx context.Context, bodies [][]byte) []error {
 	errs := make([]error, len(bodies))
 	var orders []message.SubmitOrder

@@ -20,7 +20,7 @@ func (r *rig) sendTo(queue, body string, more string) (int, string) {
 	return a.status, strings.TrimPrefix(typ, "com.amazonaws.sqs#")
 }
 
-// TestIntakeQueue: a message is acknowledged when it is committed (P27), or told to be refused.
+// TestIntakeQueue: a message is acknowledged when it is committed (P27), or reported to be refused.
 func TestIntakeQueue(t *testing.T) {
 	r := newRig(t)
 	if status, typ := r.sendTo("intake", orderJSON("o-1"), ""); status != 200 || r.backend.Seen("o-1") == nil {
@@ -34,7 +34,7 @@ func TestIntakeQueue(t *testing.T) {
 	}
 	first := r.backend.Rejected[0]
 	if id, replyTo := first.Order.Known(); first.Queue != port.Intake || id != "bad" || replyTo != "shop" || first.Err == nil {
-		t.Errorf("the application of a refused order cannot be told: %+v", first)
+		t.Errorf("the application of a refused order cannot be notified: %+v", first)
 	}
 	r.backend.Busy(1)
 	if status, typ := r.sendTo("intake", orderJSON("o-2"), ""); status != 400 || typ != "RequestThrottled" {

@@ -42,7 +42,7 @@ func (l *alertLines) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// An order that stops is told by the log with all that is known of it, and with the commands that it
+// An order that stops is in the log with all that is known of it, and with the commands that it
 // accepts, for this very server.
 func TestAlertIsLogged(t *testing.T) {
 	w := newFixture(t, "5s")
@@ -110,7 +110,7 @@ func TestAlertOfAnUndoIsSent(t *testing.T) {
 	if r := s.Submit(t.Context(), []message.SubmitOrder{{Schema: 1, OrderID: "o-1", Workflow: "pair", Order: json.RawMessage(`{"n":1}`)}})[0]; r.Err != nil {
 		t.Fatal(r.Err)
 	}
-	if _, err := s.Wait(t.Context(), "o-1", func(x *core.Task) bool { return x.ProcessState == core.Compensated && x.ResendAt == 0 }); err != nil { // told, and settled (P11)
+	if _, err := s.Wait(t.Context(), "o-1", func(x *core.Task) bool { return x.ProcessState == core.Compensated && x.ResendAt == 0 }); err != nil { // reported, and settled (P11)
 		t.Fatal(err)
 	}
 	select {
@@ -133,7 +133,7 @@ func TestAlertOfAnUndoIsSent(t *testing.T) {
 }
 
 // An alert is posted to the webhook and given to the command; one that was not taken is tried again by the next sweep. A second
-// order that stops for the same reason is of the same incident, and tells nothing at once.
+// order that stops for the same reason is of the same incident, and reports nothing at once.
 func TestAlertIsSent(t *testing.T) {
 	w := newFixture(t, "5s")
 	w.write(strings.Replace(fmt.Sprintf(pair, "5s"), "second, after: [first], timeout: 5s, onFailure: undo", "second, after: [first], timeout: 5s, onFailure: stop", 1))
@@ -160,7 +160,7 @@ func TestAlertIsSent(t *testing.T) {
 		if r := s.Submit(t.Context(), []message.SubmitOrder{{Schema: 1, OrderID: id, Workflow: "pair", Order: json.RawMessage(`{"n":1}`)}})[0]; r.Err != nil {
 			t.Fatal(r.Err)
 		}
-		if _, err := s.Wait(t.Context(), id, func(x *core.Task) bool { return x.ProcessState == core.Error && x.ResendAt == 0 }); err != nil { // told, and settled (P11)
+		if _, err := s.Wait(t.Context(), id, func(x *core.Task) bool { return x.ProcessState == core.Error && x.ResendAt == 0 }); err != nil { // reported, and settled (P11)
 			t.Fatal(err)
 		}
 	}
@@ -224,7 +224,7 @@ func TestAlertWebhookIsKeptSecret(t *testing.T) {
 	}
 }
 
-// Settings that cannot work are told at the start.
+// Settings that cannot work are refused at the start.
 func TestAlertSettings(t *testing.T) {
 	for want, o := range map[string]embedded.OnAlert{
 		"a URL like": {Webhook: "alerts.example.com"}, "cannot be run": {Command: []string{"no-such-program-here"}}, "a time like 15m": {Window: -1},

@@ -25,7 +25,7 @@ type OnAlert struct {
 	// Command is a program with its arguments, without a shell. It gets the alert's JSON on its standard input and has 30 s to
 	// exit with 0; none for nothing.
 	Command []string
-	// Window is how long an incident gathers orders before their number is told; 0: incident.DefaultWindow.
+	// Window is how long an incident gathers orders before their number is reported; 0: incident.DefaultWindow.
 	Window time.Duration
 	// Reminder is how long after an alert the next one of an incident that lasts; 0: incident.DefaultReminder, negative: none.
 	Reminder time.Duration
@@ -57,7 +57,7 @@ func (o OnAlert) Check() error {
 // lookEvery is how often the open incidents are looked at, in sweeps: each look counts the orders in Error.
 const lookEvery = 20
 
-// watch tells what is due of the incidents. It is no part of the Supervisor's sweep: a webhook that does not answer must not
+// watch publishes what is due of the incidents. It is no part of the Supervisor's sweep: a webhook that does not answer must not
 // delay what is overdue.
 func (s *Runtime) watch(ctx context.Context) {
 	tick := time.NewTicker(lookEvery * s.options.SweepEvery)
@@ -77,22 +77,22 @@ func (s *Runtime) watch(ctx context.Context) {
 	}
 }
 
-// newIncidents makes what tells the operator.
+// newIncidents makes what alerts the operator.
 func (s *Runtime) newIncidents() *incident.Incidents {
 	sinks := alertSinks{OnAlert: s.options.OnAlert, log: s.log, server: s.options.server}
 	return incident.New(incident.Config{
-		Records: s.store, Tasks: s.store, Tell: sinks.tell, Clock: s.clock, Window: sinks.Window, Reminder: sinks.Reminder, Log: s.log,
+		Records: s.store, Tasks: s.store, Publish: sinks.publish, Clock: s.clock, Window: sinks.Window, Reminder: sinks.Reminder, Log: s.log,
 	})
 }
 
-// alertSinks tell alerts by the log, a webhook and a command. The tasks stand in the operator's list too (P27).
+// alertSinks publish alerts to the log, a webhook and a command. The tasks stand in the operator's list too (P27).
 type alertSinks struct {
 	OnAlert
 	log    *slog.Logger
 	server string // the address of this process; "" where it serves none
 }
 
-func (a alertSinks) tell(ctx context.Context, alert message.Alert) error {
+func (a alertSinks) publish(ctx context.Context, alert message.Alert) error {
 	options := ""
 	if a.server != "" {
 		options = "--server " + a.server

@@ -10,7 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// unattendedAfter is how long a queue may be without a receiver before that is told: agents pause
+// unattendedAfter is how long a queue may be without a receiver before that is reported: agents pause
 // between two calls.
 const unattendedAfter = 5 * time.Second
 
@@ -45,7 +45,7 @@ func (q *attended) since() (time.Time, bool) {
 	return q.last, q.receivers == 0 && q.clock.Now().Sub(q.last) >= unattendedAfter
 }
 
-// unattended tells whether nothing takes from the queue. An agent at work holds a message, and may be
+// unattended reports whether nothing takes from the queue. An agent at work holds a message, and may be
 // at it for long.
 func (q *attended) unattended(ctx context.Context, agent string) (view.Unattended, bool) {
 	since, absent := q.since()

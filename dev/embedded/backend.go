@@ -22,7 +22,7 @@ import (
 
 var _ api.Backend = (*Runtime)(nil)
 
-// busyRetry is what a sender is told to wait when too many tasks are open.
+// busyRetry is how long a sender is asked to wait when too many tasks are open.
 const busyRetry = 2 * time.Second
 
 // Submit stores and starts orders. Beyond MaxOpen tasks that are not at rest it answers
@@ -100,7 +100,7 @@ func (s *Runtime) carry(ctx context.Context) (_ context.Context, done func(), er
 }
 
 // Reject deals with a message of the SQS edge that is not carried out, as the Scheduler does with
-// one from a queue: the application is told, or the message goes to quarantine.
+// one from a queue: the application is notified, or the message goes to quarantine.
 func (s *Runtime) Reject(ctx context.Context, r api.Rejected) error {
 	var forbidden *core.Refusal
 	if errors.As(r.Err, &forbidden) && forbidden.Code == api.CodeForbidden {
@@ -108,7 +108,7 @@ func (s *Runtime) Reject(ctx context.Context, r api.Rejected) error {
 		s.count("refused", forbidden.Code)
 		return nil
 	}
-	if r.Queue == port.Intake && s.told(r.Body) {
+	if r.Queue == port.Intake && s.answered(r.Body) {
 		return nil
 	}
 	ctx, done, err := s.carry(ctx)
@@ -126,8 +126,8 @@ func (s *Runtime) Reject(ctx context.Context, r api.Rejected) error {
 	return nil
 }
 
-// told: a submission that could be read and names a reply-to was told by Submit already.
-func (s *Runtime) told(body []byte) bool {
+// answered: Submit has already sent the refusal of a submission that could be read and names a reply-to.
+func (s *Runtime) answered(body []byte) bool {
 	o, err := message.DecodeSubmit(body)
 	if err != nil || o.ReplyTo == "" {
 		return false
@@ -291,17 +291,17 @@ func (s *Runtime) Schedules(ctx context.Context) ([]schedule.Record, error) {
 	return all, nil
 }
 
-// Workflows tells what orders can name, and what is wrong with newer files.
+// Workflows reports what orders can name, and what is wrong with newer files.
 func (s *Runtime) Workflows(context.Context) []view.WorkflowInfo { return s.workflows.infos() }
 
-// process tells of this process what grows where something is never let go.
+// process has the figures of this process that grow where something leaks.
 func process() (goroutines, heapBytes int64) {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}} // cheap: nothing is stopped for it
 	metrics.Read(sample)
 	return int64(runtime.NumGoroutine()), int64(sample[0].Value.Uint64()) //nolint:gosec // far below the limit
 }
 
-// Health tells whether orders are taken, and how much is under way.
+// Health reports whether orders are taken, and how much is under way.
 func (s *Runtime) Health(ctx context.Context) api.Health {
 	h := api.Health{Ready: s.ready.Load(), Checks: map[string]string{"store": "ok"}, Counts: s.hub.counts(), Release: view.Built()}
 	if err := s.store.Probe(); err != nil {

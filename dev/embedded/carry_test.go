@@ -57,7 +57,7 @@ func (g *gate) Write(b []byte) (int, error) {
 }
 
 // A submission that is under way when the process shuts down is ended first; one that comes later is
-// told to come again, and nothing of it is stored.
+// refused, to come again, and nothing of it is stored.
 func TestCloseWaitsForWhatIsCarried(t *testing.T) {
 	w := newFixture(t, "5s")
 	g := &gate{text: []byte("msg=refused"), reached: make(chan struct{}), open: make(chan struct{})}

@@ -28,7 +28,7 @@ steps:
     grade: fenced
 `
 
-// An order that is closed by hand has ended: it is told once, and takes no command any more (P48).
+// An order that is closed by hand has ended: it is reported once, and takes no command any more (P48).
 func TestAnOrderIsClosed(t *testing.T) {
 	w := newFixture(t, "5s")
 	w.write(broken)
@@ -60,21 +60,21 @@ func TestAnOrderIsClosed(t *testing.T) {
 	}
 	eventually(t, "it is at rest", func() bool { return wait(t, s, "one").AtRest() })
 	closeRuntime(t, s)
-	s = w.open() // which tells again what was not told
+	s = w.open() // which sends again what was not sent
 	defer closeRuntime(t, s)
 	task := wait(t, s, "one")
 	if task.ProcessState != core.Closed || task.Closing == nil || *task.Closing != (core.Closing{By: "ann", Reason: "refunded by hand"}) || task.EndStep != "first" || task.Command != 1 {
 		t.Errorf("it is %+v", task)
 	}
-	told := map[core.StatusKind]int{}
+	reported := map[core.StatusKind]int{}
 	for _, status := range taken(t, s, 3) {
-		told[status.Kind]++
+		reported[status.Kind]++
 		if status.Kind == core.StatusClosed && (status.By != "ann" || status.Reason != "refunded by hand" || status.Step != "first" || len(status.Steps) != 1) {
-			t.Errorf("told %+v", status)
+			t.Errorf("reported %+v", status)
 		}
 	}
-	if told[core.StatusReceived] != 1 || told[core.StatusFailed] != 1 || told[core.StatusClosed] != 1 || depth(t, s, embedded.Status("shop")).Visible != 0 {
-		t.Errorf("told %v, left %+v", told, depth(t, s, embedded.Status("shop")))
+	if reported[core.StatusReceived] != 1 || reported[core.StatusFailed] != 1 || reported[core.StatusClosed] != 1 || depth(t, s, embedded.Status("shop")).Visible != 0 {
+		t.Errorf("reported %v, left %+v", reported, depth(t, s, embedded.Status("shop")))
 	}
 	if v := send(closing); !v.Accepted {
 		t.Errorf("the same command again: %+v", v)

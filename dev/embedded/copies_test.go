@@ -90,7 +90,7 @@ func TestAFloodOfCopiesLeavesNothing(t *testing.T) {
 	}
 	eventually(t, "a call for each order", func() bool { return calls.Load() == orders })
 	eventually(t, "two statuses of each order, received and started", func() bool { return depth(t, s, embedded.Status("shop")).Visible == 2*orders })
-	told, before := depth(t, s, embedded.Status("shop")), heap()
+	reported, before := depth(t, s, embedded.Status("shop")), heap()
 	many := slices.Repeat(all, 20)
 	for range copies / len(many) {
 		for _, r := range s.Submit(t.Context(), many) {
@@ -102,8 +102,8 @@ func TestAFloodOfCopiesLeavesNothing(t *testing.T) {
 	if d := depth(t, s, port.Requests("shop")); d.Visible+d.Delayed > 0 || calls.Load() != orders {
 		t.Errorf("%d calls, %+v requests after %d copies of %d orders", calls.Load(), d, copies, orders)
 	}
-	if now := depth(t, s, embedded.Status("shop")); now.Visible != told.Visible {
-		t.Errorf("statuses: %+v, before the copies %+v", now, told)
+	if now := depth(t, s, embedded.Status("shop")); now.Visible != reported.Visible {
+		t.Errorf("statuses: %+v, before the copies %+v", now, reported)
 	}
 	if grown := heap() - before; grown > 4<<20 {
 		t.Errorf("the process grew by %d bytes", grown)

@@ -177,7 +177,7 @@ func closeRuntime(t *testing.T, s *embedded.Runtime) {
 	}
 }
 
-func TestAnOrderIsDoneAndTold(t *testing.T) {
+func TestAnOrderIsDoneAndReported(t *testing.T) {
 	w := newFixture(t, "5s")
 	s := w.open()
 	defer closeRuntime(t, s)
@@ -187,7 +187,7 @@ func TestAnOrderIsDoneAndTold(t *testing.T) {
 	}
 	want := []string{"received", "started", "step-finished", "step-finished", "completed"}
 	if got := statuses(t, s, len(want)); fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Fatalf("the application was told %v, want %v", got, want)
+		t.Fatalf("the application got %v, want %v", got, want)
 	}
 	eventually(t, "what was handled is deleted", func() bool { return !busy(t, s) && depth(t, s, port.Requests("shop")) == port.Depth{} })
 }

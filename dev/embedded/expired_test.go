@@ -13,7 +13,7 @@ import (
 )
 
 // P45: an agent's credentials have expired, and for an hour its service refuses every call: none of 1,000
-// orders is undone or counts a failure, the operator is told once, and health says what is waited for.
+// orders is undone or counts a failure, the operator is notified once, and health says what is waited for.
 // Once the credentials are renewed all of them end Processed, minutes later.
 func TestAnHourOfExpiredCredentialsUndoesNothing(t *testing.T) {
 	n := 1000
@@ -66,8 +66,8 @@ func TestAnHourOfExpiredCredentialsUndoesNothing(t *testing.T) {
 	if w.shop.undone.Load() != 0 || w.shop.standing() != 2*n {
 		t.Errorf("%d requests to undo, %d effects stand; want none, and %d", w.shop.undone.Load(), w.shop.standing(), 2*n)
 	}
-	if told := strings.Count(log.String(), "ALERT"); told != 1 || !strings.Contains(log.String(), "operation=first code=unauthorized") {
-		t.Errorf("the operator was told %d times: %.500s", told, log)
+	if reported := strings.Count(log.String(), "ALERT"); reported != 1 || !strings.Contains(log.String(), "operation=first code=unauthorized") {
+		t.Errorf("the operator was notified %d times: %.500s", reported, log)
 	}
 	if text, waits := s.Health(t.Context()).Checks["agent shop first"]; waits {
 		t.Errorf("health still says %q", text)

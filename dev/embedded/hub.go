@@ -17,7 +17,7 @@ type hub struct {
 	next     int
 	watchers map[string]map[chan *core.Task]struct{}
 	ended    map[core.State]int64 // since the start
-	rested   func(*core.Task)     // told of each task that comes to rest
+	rested   func(*core.Task)     // called with each task that comes to rest
 }
 
 func newHub() *hub {
@@ -29,7 +29,7 @@ func newHub() *hub {
 	}
 }
 
-// committed is state.Config.OnCommit. Two commits of one task may be told in the wrong order, by
+// committed is state.Config.OnCommit. Two commits of one task may come here in the wrong order, by
 // two goroutines: an older version neither opens a task that has come to rest since, nor replaces
 // a newer one that a reader has not taken yet.
 func (h *hub) committed(t *core.Task) {
@@ -82,7 +82,7 @@ func (h *hub) running() int {
 	return len(h.open)
 }
 
-// counts is what health tells.
+// counts is what health reports.
 func (h *hub) counts() map[string]int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -16,7 +16,7 @@ func stored(id string, version int64, atRest bool) *core.Task {
 	return t
 }
 
-// Commits of one task may be told in the wrong order. An older one does not open a task again that has
+// Commits of one task may come in the wrong order. An older one does not open a task again that has
 // come to rest, or intake would stop for good after enough of them; one that goes on again is open.
 func TestOlderVersionsOpenNothing(t *testing.T) {
 	h := newHub()
@@ -52,7 +52,7 @@ func TestTasksAtRestAreForgotten(t *testing.T) {
 	}
 }
 
-// A slow reader gets the newest version, and not one that was told late.
+// A slow reader gets the newest version, and not one that came late.
 func TestSlowReadersGetTheNewest(t *testing.T) {
 	h := newHub()
 	changes, stop := h.watch("a")

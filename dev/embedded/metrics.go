@@ -15,7 +15,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// telemetry is what GET /metrics tells. Names and units follow the conventions of Prometheus; labels are names of
+// telemetry is what GET /metrics reports. Names and units follow the conventions of Prometheus; labels are names of
 // workflows, steps, agents and queues, whose number is bounded, and never IDs of orders.
 type telemetry struct {
 	registry  *prometheus.Registry
@@ -77,7 +77,7 @@ func (s *Runtime) Metrics() http.Handler {
 // scrapeTime bounds what is asked of the store and the queues for one scrape.
 const scrapeTime = 5 * time.Second
 
-// rested is told of each task that has come to rest.
+// rested is called with each task that has come to rest.
 func (m *telemetry) rested(t *core.Task) {
 	state := string(t.ProcessState)
 	m.ended.WithLabelValues(t.Workflow, state).Inc()
@@ -115,7 +115,7 @@ func (m *telemetry) sweep(r supervisor.Report, began, ended time.Time, err error
 	}
 }
 
-// stopped replaces what is told of orders in Error.
+// stopped replaces the gauges of orders in Error.
 func (m *telemetry) stopped(by map[string]port.Stopped) {
 	m.inError.Reset()
 	m.oldest.Reset()

@@ -50,7 +50,7 @@ func TestMetricsOfOrdersInError(t *testing.T) {
 	until("none is any more", func(text string) bool { return !strings.Contains(text, "in_error") })
 }
 
-// GET /metrics tells what is stored, under way, queued, ended and committed. The dashboard asks for nothing else.
+// GET /metrics reports what is stored, under way, queued, ended and committed. The dashboard asks for nothing else.
 func TestMetrics(t *testing.T) {
 	w := newFixture(t, "30s")
 	s := w.open()
@@ -65,7 +65,7 @@ func TestMetrics(t *testing.T) {
 	scrape := func() string { return scraped(s) }
 	for end := time.Now().Add(patience); !strings.Contains(scrape(), "stepkeeper_sweep_duration_seconds_count") || strings.Contains(scrape(), "stepkeeper_sweep_duration_seconds_count 0"); {
 		if time.Now().After(end) {
-			t.Fatal("no sweep is told")
+			t.Fatal("no sweep is reported")
 		}
 	}
 	text := scrape()
@@ -90,7 +90,7 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("it does not say what a figure is: %s", bare)
 	}
 	if strings.Contains(text, "stepkeeper_commit_group_size_count 0") || regexp.MustCompile(`stepkeeper_sweep_last_success_timestamp_seconds 0\n`).MatchString(text) {
-		t.Error("commits or sweeps are not told")
+		t.Error("commits or sweeps are not reported")
 	}
 	if t.Failed() {
 		t.Log(text)

@@ -20,7 +20,7 @@ func TestAnOrderIsMovedToTheFixedWorkflow(t *testing.T) {
 	if task := wait(t, s, "one"); task.ProcessState != core.Error {
 		t.Fatalf("it is %s", task.ProcessState)
 	}
-	eventually(t, "it was told", func() bool { return wait(t, s, "one").AtRest() })
+	eventually(t, "it was reported", func() bool { return wait(t, s, "one").AtRest() })
 	n := 0
 	send := func(c message.Control) core.Verdict {
 		t.Helper()

@@ -53,7 +53,7 @@ type Inside struct {
 	Breaker     worker.Breaker
 }
 
-// Started is what the ready line tells.
+// Started is what the ready line reports.
 type Started struct {
 	Address   string // http://127.0.0.1:PORT
 	Workflows int

@@ -28,7 +28,7 @@ type queues struct {
 	outside map[string]*attended // by agent: the queues of those that run outside
 }
 
-// Status is the name of the queue that orders with that reply-to are told through.
+// Status is the name of the queue that takes the statuses of orders with that reply-to.
 func Status(replyTo string) string { return "status-" + replyTo }
 
 // inMemory names the queues whose messages a restart rebuilds.

@@ -504,7 +504,7 @@ func TestListGoesOn(t *testing.T) {
 	}
 }
 
-// A message of the SQS edge that is refused is told where it names a queue for that, else kept in
+// A message of the SQS edge that is refused is answered where it names a queue for that, else kept in
 // quarantine; one of a kind that no client may send is only counted.
 func TestRejectedMessages(t *testing.T) {
 	w := newFixture(t, "30s")
@@ -528,14 +528,14 @@ func TestRejectedMessages(t *testing.T) {
 	reject(port.Control, `not json`, refusal)
 	inQuarantine(2)
 	known := `{"schema":1,"orderId":"x","workflow":"pair","order":{}%s}`
-	reject(port.Intake, fmt.Sprintf(known, `,"replyTo":"shop"`), refusal) // told by Submit already
+	reject(port.Intake, fmt.Sprintf(known, `,"replyTo":"shop"`), refusal) // reported by Submit already
 	inQuarantine(2)
 	reject(port.Control, `{}`, &core.Refusal{Code: api.CodeForbidden, Text: "no"})
 	inQuarantine(2)
 	if _, _, err := s.Task(t.Context(), "x"); !errors.Is(err, port.ErrNotFound) {
 		t.Errorf("what was refused is stored: %v", err)
 	}
-	// Where there is no queue that could have told of it, it is kept.
+	// Where there is no queue for its refusal, it is kept.
 	reject(port.Intake, fmt.Sprintf(known, `,"replyTo":"nowhere"`), refusal)
 	inQuarantine(3)
 	if counts := s.Health(t.Context()).Counts; counts["refused: "+api.CodeForbidden] != 1 {
@@ -693,7 +693,7 @@ func TestRunServes(t *testing.T) {
 		t.Errorf("a second one on the folder: %v", err)
 	}
 	w.write("not a workflow")
-	eventually(t, "the broken file is told", func() bool {
+	eventually(t, "the broken file is reported", func() bool {
 		checks, _ := get("/healthz", http.StatusOK)["checks"].(map[string]any)
 		return checks["workflow pair"] != nil
 	})
@@ -704,7 +704,7 @@ func TestRunServes(t *testing.T) {
 	closeRuntime(t, w.open()) // the folder is free
 }
 
-// Two files of one workflow: the first one, by name, is in force, and the other is told. A file that
+// Two files of one workflow: the first one, by name, is in force, and the other is reported. A file that
 // goes takes its workflow along.
 func TestFilesOfOneWorkflow(t *testing.T) {
 	w := newFixture(t, "5s")
@@ -763,7 +763,7 @@ func (l *logged) line(with string) string {
 	return ""
 }
 
-// An order that needs the operator is told by one line of the log, with what it takes to find it.
+// An order that needs the operator has one line of the log, with what it takes to find it.
 func TestAnAlertIsLogged(t *testing.T) {
 	w := newFixture(t, "5s")
 	log := &logged{}

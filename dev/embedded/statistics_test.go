@@ -27,7 +27,7 @@ func total(s view.Statistics, kind, of string) (sum int, there bool) {
 	return 0, false
 }
 
-// Statistics tell what ended in which interval, what is in flight and waits now, and which attempts failed.
+// Statistics report what ended in which interval, what is in flight and waits now, and which attempts failed.
 func TestStatistics(t *testing.T) {
 	w := newFixture(t, "30s")
 	w.options.StatisticsEvery = 2 * time.Second // a sample that is late by half of it leaves a gap
@@ -95,7 +95,7 @@ func TestStatisticsHaveGaps(t *testing.T) {
 	values := func() []*int { return of(view.SeriesOrders) }
 	eventually(t, "two intervals", func() bool { return len(values()) >= 2 })
 	offset.Store(int64(10 * time.Second))
-	eventually(t, "it is told how many ended in an interval, but not in the first one after the gap", func() bool {
+	eventually(t, "it is reported how many ended in an interval, but not in the first one after the gap", func() bool {
 		ended, all := of(view.SeriesEnded), values()
 		for i := 51; i < min(len(ended), len(all)); i++ {
 			if ended[i] != nil {
@@ -111,6 +111,6 @@ func TestStatisticsHaveGaps(t *testing.T) {
 		}
 	}
 	if missing < 95 {
-		t.Errorf("%d of %d intervals are told as not measured, want 99 or so", missing, len(values()))
+		t.Errorf("%d of %d intervals are reported as not measured, want 99 or so", missing, len(values()))
 	}
 }

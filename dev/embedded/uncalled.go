@@ -27,13 +27,13 @@ type uncalled struct {
 type waiting struct {
 	code, message string
 	since         core.Time
-	told          bool
+	reported      bool
 }
 
-// settling is how long after a success a refusal tells nothing: replies overtake each other.
+// settling is how long after a success a refusal means nothing: replies overtake each other.
 const settling = core.Minute
 
-// replied is scheduler.Config.Replied. The operator is told once of each operation, however many orders
+// replied is scheduler.Config.Replied. The operator is notified once of each operation, however many orders
 // wait for it. Only a reply that shows that the service works ends it: a failed probe does not.
 func (u *uncalled) replied(agent, operation string, r core.Reply) {
 	name, now := "agent "+agent+" "+operation, core.TimeOf(u.clock.Now())
@@ -46,12 +46,12 @@ func (u *uncalled) replied(agent, operation string, r core.Reply) {
 			was.since = now
 		}
 		worked, ever := u.worked[name]
-		if !was.told && (!ever || now.Sub(worked) > settling) {
-			was.told = true
+		if !was.reported && (!ever || now.Sub(worked) > settling) {
+			was.reported = true
 			u.log.Error("ALERT: an agent does not call its service, and its steps wait, uncounted, for up to their maxQueueTime",
 				"agent", agent, "operation", operation, "code", r.Code)
 		}
-		u.now[name] = waiting{r.Code, r.Message, was.since, was.told}
+		u.now[name] = waiting{r.Code, r.Message, was.since, was.reported}
 	case (r.Outcome != core.OutcomeRetryLater || r.Code == core.CodeNotYet) && waits:
 		delete(u.now, name)
 		u.worked[name] = now

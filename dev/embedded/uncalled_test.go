@@ -11,9 +11,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// P45: the operator is told once that a service is not called. A refusal that was overtaken by a success tells
+// P45: the operator is notified once that a service is not called. A refusal that was overtaken by a success reports
 // nothing; one that comes again later does. A service that answers not-yet works.
-func TestWhenTheOperatorIsToldOfAnUncalledService(t *testing.T) {
+func TestWhenTheOperatorIsNotifiedOfAnUncalledService(t *testing.T) {
 	clock := memory.NewClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	var log bytes.Buffer
 	u := &uncalled{clock: clock, log: slog.New(slog.NewTextHandler(&log, nil)), now: map[string]waiting{}, worked: map[string]core.Time{}}
@@ -34,8 +34,8 @@ func TestWhenTheOperatorIsToldOfAnUncalledService(t *testing.T) {
 		u.replied("shop", "first", c.reply)
 		checks := map[string]string{}
 		u.check(checks)
-		if told := strings.Count(log.String(), "ALERT"); told != c.alerts || (len(checks) > 0) != c.waits {
-			t.Errorf("reply %d: told %d times, health %v; want %d, %v", i, told, checks, c.alerts, c.waits)
+		if reported := strings.Count(log.String(), "ALERT"); reported != c.alerts || (len(checks) > 0) != c.waits {
+			t.Errorf("reply %d: reported %d times, health %v; want %d, %v", i, reported, checks, c.alerts, c.waits)
 		}
 		of := u.of("shop")
 		if (len(of) == 1 && of[0].Operation == "first" && of[0].Code == core.CodeUnauthorized && of[0].Since != 0) != c.waits || len(u.of("sho")) > 0 {

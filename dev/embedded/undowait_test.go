@@ -19,7 +19,7 @@ steps:
 `
 
 // An order that is being undone says which step it waits for, and until when: with the defaults 21 s
-// after the claim (P21). The application is told the same.
+// after the claim (P21). The application gets the same.
 func TestAnUndoSaysWhatItWaitsFor(t *testing.T) {
 	w := newFixture(t, "5s")
 	w.write(defaults)
@@ -49,18 +49,18 @@ func TestAnUndoSaysWhatItWaitsFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the application is told", func() bool {
+	eventually(t, "the application is notified", func() bool {
 		got, err := q.Receive(t.Context(), 1, patience, time.Minute)
 		if err != nil || len(got) != 1 {
 			t.Fatalf("%d statuses: %v", len(got), err)
 		}
-		told, err := message.StatusOf(got[0])
+		reported, err := message.StatusOf(got[0])
 		if err != nil {
 			t.Fatal(err)
 		}
-		if told.Kind == core.StatusUndoing && (told.Step != "second" || told.Until != until || told.OrderID != "one") {
-			t.Errorf("it is told %+v, want step second and %s", told, until)
+		if reported.Kind == core.StatusUndoing && (reported.Step != "second" || reported.Until != until || reported.OrderID != "one") {
+			t.Errorf("it is reported %+v, want step second and %s", reported, until)
 		}
-		return told.Kind == core.StatusUndoing
+		return reported.Kind == core.StatusUndoing
 	})
 }

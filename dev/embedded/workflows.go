@@ -123,14 +123,14 @@ func (w *workflows) refused(old, next *deployed, file string, problems []string)
 func (w *workflows) infos() []view.WorkflowInfo {
 	d := w.now.Load()
 	var all []view.WorkflowInfo
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for name, def := range d.byName {
 		file := d.fileOf[name]
 		all = append(all, view.WorkflowInfo{Name: name, Hash: def.Hash, Problems: d.problems[file]})
-		told[file] = true
+		reported[file] = true
 	}
 	for file, problems := range d.problems {
-		if !told[file] {
+		if !reported[file] {
 			name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 			for workflow, from := range d.broken {
 				if from == file {
@@ -147,7 +147,7 @@ func (w *workflows) infos() []view.WorkflowInfo {
 // settleTime is how long a folder must be quiet before it is read: editors write in several steps.
 const settleTime = 100 * time.Millisecond
 
-// watch reloads when the folder changes. Where the system cannot tell, it looks every two seconds.
+// watch reloads when the folder changes. Where the system cannot notify, it looks every two seconds.
 func (w *workflows) watch(ctx context.Context) {
 	watcher, err := fsnotify.NewWatcher()
 	if err == nil {

@@ -95,8 +95,8 @@ func TestQueuesGiveGroupsTurns(t *testing.T) {
 	}
 }
 
-// The oldest message is told, whatever its priority and group.
-func TestQueuesTellTheOldestOfAllGroups(t *testing.T) {
+// The oldest message is reported, whatever its priority and group.
+func TestQueuesReportTheOldestOfAllGroups(t *testing.T) {
 	clock := memory.NewClock(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
 	queues, err := memory.NewQueues(clock, []memory.QueueConfig{{Name: "q", Retention: time.Hour}})
 	if err != nil {

@@ -134,7 +134,7 @@ func TestClockRunsWhatIsDueInItsOrder(t *testing.T) {
 	}
 }
 
-// Next tells when the first message of any queue comes that is delayed or in flight.
+// Next reports when the first message of any queue comes that is delayed or in flight.
 func TestNextOfSeveralQueues(t *testing.T) {
 	clock := memory.NewClock(start)
 	queues, err := memory.NewQueues(clock, []memory.QueueConfig{{Name: "a"}, {Name: "b"}})
@@ -151,6 +151,6 @@ func TestNextOfSeveralQueues(t *testing.T) {
 		clock.Advance(start.Add(after).Sub(clock.Now()))
 	}
 	if at, some := queues.Next(); some {
-		t.Errorf("nothing is hidden, and %s is told", at)
+		t.Errorf("nothing is hidden, and %s is reported", at)
 	}
 }

@@ -27,7 +27,7 @@ type Store struct {
 
 type row struct {
 	record port.Record
-	seq    int64 // tells apart what was created in the same millisecond
+	seq    int64 // distinguishes what was created in the same millisecond
 }
 
 // NewStore gives an empty store whose due index has that many shards, at least 1.

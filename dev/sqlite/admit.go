@@ -19,7 +19,7 @@ type found struct {
 	rest int64 // bytes in the log
 }
 
-// headerBytes is the length of the header of SQLite's file; it tells the application's ID at 68.
+// headerBytes is the length of the header of SQLite's file; it has the application's ID at 68.
 const headerBytes = 100
 
 const restore = "restore a backup, or, if there are no orders that matter, remove the file"

@@ -10,7 +10,7 @@ import (
 )
 
 // cache keeps the newest records of running tasks. Only the committer fills it, after the disk
-// has them and before anyone is told, so what it holds is never older than what was answered.
+// has them and before a caller is answered, so what it holds is never older than what was answered.
 type cache struct {
 	mu      sync.Mutex
 	budget  int

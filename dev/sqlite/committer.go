@@ -29,9 +29,9 @@ const maxGroup = 1024
 
 // committer carries out operations in groups.
 type committer struct {
-	store  *Store
-	told   func(writes int, took time.Duration) // of commits; nil: nothing is
-	writer *writer
+	store    *Store
+	reported func(writes int, took time.Duration) // of commits; nil: nothing is
+	writer   *writer
 
 	mu      sync.Mutex
 	wake    sync.Cond
@@ -142,8 +142,8 @@ func (c *committer) transact(group []*job) error {
 	if _, err := c.writer.commit.exec(); err != nil {
 		return c.abort(err)
 	}
-	if c.told != nil {
-		c.told(len(group), time.Since(began))
+	if c.reported != nil {
+		c.reported(len(group), time.Since(began))
 	}
 	for _, stored := range tx.stored {
 		stored()

@@ -133,7 +133,7 @@ func checkAcknowledged(t *testing.T, folder string, acknowledged map[string]int6
 	if len(acknowledged) == 0 {
 		t.Fatal("nothing was acknowledged")
 	}
-	told := 0
+	reported := 0
 	for id, version := range acknowledged {
 		records, errs := s.Load(t.Context(), []string{id})
 		if errors.Join(errs...) != nil || records[0] == nil || records[0].Version < min(version, 3) {
@@ -143,14 +143,14 @@ func checkAcknowledged(t *testing.T, folder string, acknowledged map[string]int6
 			t.Errorf("order %q: %v", id, err)
 		}
 		if version == 4 {
-			told++
+			reported++
 		}
 	}
 	q, err := s.Queues().Queue("status")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d, err := q.Depth(t.Context()); err != nil || d.Visible < told {
-		t.Errorf("%d statuses are there (%v), %d were acknowledged", d.Visible, err, told)
+	if d, err := q.Depth(t.Context()); err != nil || d.Visible < reported {
+		t.Errorf("%d statuses are there (%v), %d were acknowledged", d.Visible, err, reported)
 	}
 }

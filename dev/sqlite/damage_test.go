@@ -110,7 +110,7 @@ func TestDamagedFileIsRefused(t *testing.T) {
 	}
 }
 
-// TestDamageFoundLaterEndsReadiness: a clean end is followed by no check; what is read then tells.
+// TestDamageFoundLaterEndsReadiness: a clean end is followed by no check; what is read then reports.
 func TestDamageFoundLaterEndsReadiness(t *testing.T) {
 	folder := t.TempDir()
 	closed(t, filled(t, folder, 1000)) // more than the pages that readers keep
@@ -223,8 +223,8 @@ func TestNewFileIsMadeAsAWhole(t *testing.T) {
 	}
 }
 
-// TestProbeTellsWhetherWritesFindRoom, and when they do again.
-func TestProbeTellsWhetherWritesFindRoom(t *testing.T) {
+// TestProbeReportsWhetherWritesFindRoom, and when they do again.
+func TestProbeReportsWhetherWritesFindRoom(t *testing.T) {
 	s := open(t, t.TempDir(), sqlite.Options{})
 	defer closed(t, s)
 	pages, err := s.Pages()

@@ -49,7 +49,7 @@ type Options struct {
 	Clock      port.Clock    // for the queues, and for Keep; default the machine's
 	Queues     []QueueConfig
 	ReplyTo    []string // queues that an order may name as its reply-to
-	// Committed is told of each commit: how many writes it carried, and how long it took; nil: nothing is.
+	// Committed is called with each commit: how many writes it carried, and how long it took; nil: nothing is.
 	Committed func(writes int, took time.Duration)
 }
 
@@ -129,7 +129,7 @@ func (s *Store) open(ctx context.Context, file string, o Options) error {
 	if err != nil {
 		return err
 	}
-	s.committer = &committer{store: s, writer: w, told: o.Committed}
+	s.committer = &committer{store: s, writer: w, reported: o.Committed}
 	for _, step := range []func(*writer) error{useLog, migrate, s.mark, (*writer).prepareAll} {
 		if err := step(w); err != nil {
 			return err

@@ -68,7 +68,7 @@ func TestReopenedStoreHoldsEverything(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	must(t, q.Send(t.Context(), []port.Message{{Body: []byte("told")}}))
+	must(t, q.Send(t.Context(), []port.Message{{Body: []byte("reported")}}))
 	closed(t, s)
 
 	s = open(t, folder, queues)
@@ -89,7 +89,7 @@ func TestReopenedStoreHoldsEverything(t *testing.T) {
 	if q, err = s.Queues().Queue("status"); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := q.Receive(t.Context(), 10, 0, time.Minute); err != nil || len(got) != 1 || string(got[0].Body) != "told" {
+	if got, err := q.Receive(t.Context(), 10, 0, time.Minute); err != nil || len(got) != 1 || string(got[0].Body) != "reported" {
 		t.Errorf("received %+v, %v", got, err)
 	}
 	must(t, s.Commit(t.Context(), []port.Write{replacement("a", 2)}))

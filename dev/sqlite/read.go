@@ -217,7 +217,7 @@ func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	return page, s.explained(rows.Err())
 }
 
-// rarer tells by which index a listing by state and workflow goes: that of the state, or else that of
+// rarer is the index that a listing by state and workflow goes by: that of the state, or else that of
 // the workflow. It counts each so far that the choice saves more than it costs.
 func (s *Store) rarer(ctx context.Context, q port.Query) (byState bool, err error) {
 	if q.State == "" || q.Workflow == "" {

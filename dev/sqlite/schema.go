@@ -9,7 +9,7 @@ const applicationID = 0x5374706b
 // file. What stands here was released: a change of the schema is a further entry.
 var migrations = []string{schema, expiry}
 
-// expiry is version 2: what keeps a long history cheap, and tells how the last process ended.
+// expiry is version 2: what keeps a long history cheap, and keeps how the last process ended.
 // index_at of a task at rest is the time when it came to rest, since then; NULL: before the upgrade.
 // running is 1 while a process has the file open.
 const expiry = `

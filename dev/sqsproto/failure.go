@@ -13,7 +13,7 @@ import (
 
 var systemClock = port.ClockFunc(time.Now)
 
-// fail is an error as SQS tells it. Its name has two forms: that of the JSON protocol, and that of
+// fail is an error as SQS reports it. Its name has two forms: that of the JSON protocol, and that of
 // the older query protocol, which SDKs still show to their users.
 type fail struct {
 	status int
@@ -43,7 +43,7 @@ func missing(parameter string) *fail {
 
 func noQueue(name string) *fail {
 	return failure(http.StatusBadRequest, "QueueDoesNotExist", "AWS.SimpleQueueService.NonExistentQueue",
-		"The specified queue %.100q does not exist; ListQueues tells those that do.", name)
+		"The specified queue %.100q does not exist; ListQueues lists those that do.", name)
 }
 
 // failOf translates what a queue or a sink answers. Codes that an SDK retries: RequestThrottled,
@@ -70,7 +70,7 @@ func failOf(err error) *fail {
 	}
 	slog.Error("queue request failed", "error", err)
 	return failure(http.StatusInternalServerError, "InternalError", "InternalError",
-		"An internal failure; the log tells more.")
+		"An internal failure; the log says more.")
 }
 
 func writeError(w http.ResponseWriter, err error) {

@@ -82,7 +82,7 @@ func TestErrorsOnTheWire(t *testing.T) {
 			cases = append(cases, request{operation + " of " + name + " entry", target, json10, replies + `"Entries":[` + entries + `]}`})
 		}
 	}
-	var told []string
+	var reported []string
 	for _, c := range cases {
 		req, _ := http.NewRequest("POST", r.url, strings.NewReader(c.body))
 		req.Header.Set("X-Amz-Target", c.target)
@@ -98,11 +98,11 @@ func TestErrorsOnTheWire(t *testing.T) {
 		if got := resp.Header.Get("Content-Type"); got != json10 {
 			t.Errorf("%s: Content-Type %q", c.name, got)
 		}
-		told = append(told, fmt.Sprintf("%s: %d %s\n%s\n", c.name, resp.StatusCode, resp.Header.Get("x-amzn-query-error"), random.ReplaceAll(body, []byte("…"))))
+		reported = append(reported, fmt.Sprintf("%s: %d %s\n%s\n", c.name, resp.StatusCode, resp.Header.Get("x-amzn-query-error"), random.ReplaceAll(body, []byte("…"))))
 	}
-	slices.Sort(told)
+	slices.Sort(reported)
 	const file = "testdata/errors.txt"
-	got := strings.Join(told, "")
+	got := strings.Join(reported, "")
 	if *update {
 		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
 			t.Fatal(err)
@@ -114,7 +114,7 @@ func TestErrorsOnTheWire(t *testing.T) {
 }
 
 // A number outside of its bounds is named with them.
-func TestBoundsAreTold(t *testing.T) {
+func TestBoundsAreReported(t *testing.T) {
 	r := newRig(t)
 	for n, ok := range map[int32]bool{0: false, 1: true, 1000: true, 1001: false} {
 		_, err := r.sdk.ListQueues(r.ctx, &sqs.ListQueuesInput{MaxResults: aws.Int32(n)})

@@ -51,7 +51,7 @@ func TestTheSecondCarrierIsAskedWhereTheFirstIsUndone(t *testing.T) {
 	run.ExpectOutput(map[string]any{"carrier": "dhl", "parcel": "dhl-1"})
 	var asked struct{ RefusedBy string }
 	if err := run.Calls("dhl.ship")[0].Into(&asked); err != nil || asked.RefusedBy != "timeout" {
-		t.Errorf("dhl is told %q (%v)", asked.RefusedBy, err)
+		t.Errorf("dhl is reported %q (%v)", asked.RefusedBy, err)
 	}
 }
 

@@ -48,7 +48,7 @@ func bank(t *testing.T, refused func(customer string) bool) (*workflowtest.Workf
 	return w, closed
 }
 
-// 5,000 customers in two levels: each day is closed once, and those that fail are told and found.
+// 5,000 customers in two levels: each day is closed once, and those that fail are reported and found.
 func TestFiveThousandCustomers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("5,051 orders")

@@ -9,7 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/verify/simulate/sim"
 )
 
-// The simulator is told what the service truly offers: then an effect comes after its undo.
+// The simulator is reported what the service truly offers: then an effect comes after its undo.
 func TestWhatSimulationFinds(t *testing.T) {
 	hotel := sim.With(sim.Services{"hotel": {Grade: core.Idempotent}})
 	sim.Check(t, "cannot-fence.yaml", hotel, sim.Seeds(3000), sim.Breaks("11"))

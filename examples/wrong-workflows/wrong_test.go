@@ -141,7 +141,7 @@ func TestCannotFence(t *testing.T) {
 	}
 }
 
-// lostOnce loses the answer of the first booking, and tells how long the operator waited for the
+// lostOnce loses the answer of the first booking, and reports how long the operator waited for the
 // alert, and how many attempts were made of how many calls.
 func lostOnce(t *testing.T, file string) (waited time.Duration, attempts, calls int) {
 	t.Helper()

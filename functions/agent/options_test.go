@@ -60,7 +60,7 @@ func TestOptions(t *testing.T) {
 	boom := errors.New("boom")
 	type seen struct {
 		calls, atOnce, most int
-		took                time.Duration // until Serve has ended, told to at 5 s
+		took                time.Duration // until Serve has ended, reported to at 5 s
 		stats               worker.Stats
 		err                 error
 		log                 string

@@ -124,7 +124,7 @@ func TestAQueueThatCannotBeAskedKeepsItsLength(t *testing.T) {
 	}
 }
 
-// queuesThat do not tell their depths while they are down.
+// queuesThat do not report their depths while they are down.
 type queuesThat struct {
 	port.Queues
 	down func() bool

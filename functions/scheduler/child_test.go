@@ -19,8 +19,8 @@ func childOf(w *world.World, ask core.ChildAsk, attempt int) *message.Child {
 	return &message.Child{Schema: message.ChildSchema, Ask: &core.AskChild{OrderID: p.ChildID(), Parent: p, Ask: ask, Workflow: "order", Definition: w.Def.Hash, Order: json.RawMessage(`{"n":1}`)}}
 }
 
-// told are the ends that children have told since.
-func told(t *testing.T, w *world.World) (all []core.ChildEnded) {
+// reported are the ends that children have reported since.
+func reported(t *testing.T, w *world.World) (all []core.ChildEnded) {
 	t.Helper()
 	for _, d := range w.Take(port.Tasks) {
 		m, err := message.ChildOf(d)
@@ -54,15 +54,15 @@ func TestAChildAnswers(t *testing.T) {
 			break
 		}
 	}
-	if all := told(t, w); len(all) != 1 || all[0].State != core.ChildProcessed || all[0].Parent.OrderID != "parent" || all[0].Parent.Index != 2 {
-		t.Fatalf("it told %+v", all)
+	if all := reported(t, w); len(all) != 1 || all[0].State != core.ChildProcessed || all[0].Parent.OrderID != "parent" || all[0].Parent.Index != 2 {
+		t.Fatalf("it reported %+v", all)
 	}
 	if task := w.Task(id); task.ResendAt != 0 {
 		t.Error("its end is not settled")
 	}
 	handled(t, w, childOf(w, core.AskStart, 1)) // a fresh copy, as a parent sends that has heard nothing
-	if all := told(t, w); len(all) != 1 || all[0].State != core.ChildProcessed {
-		t.Errorf("asked again it told %+v", all)
+	if all := reported(t, w); len(all) != 1 || all[0].State != core.ChildProcessed {
+		t.Errorf("asked again it reported %+v", all)
 	}
 	if err := w.Store.Forget(ctx, []string{id}); err != nil {
 		t.Fatal(err)
@@ -70,8 +70,8 @@ func TestAChildAnswers(t *testing.T) {
 	w.Boot()
 	for _, ask := range []core.ChildAsk{core.AskStart, core.AskUndo} {
 		handled(t, w, childOf(w, ask, 2))
-		if all := told(t, w); len(all) != 1 || all[0].State != core.ChildExpired || all[0].Code != scheduler.CodeExpired || all[0].Parent.Attempt != 2 {
-			t.Errorf("%s of a child that has expired told %+v", ask, all)
+		if all := reported(t, w); len(all) != 1 || all[0].State != core.ChildExpired || all[0].Code != scheduler.CodeExpired || all[0].Parent.Attempt != 2 {
+			t.Errorf("%s of a child that has expired reported %+v", ask, all)
 		}
 	}
 }
@@ -83,9 +83,9 @@ func TestAChildUndoneBeforeItCame(t *testing.T) {
 	if task := w.Task("parent~all~2"); task.ProcessState != core.Compensated || task.Why != core.WhyParent {
 		t.Errorf("it is %s, because of %q", task.ProcessState, task.Why)
 	}
-	for _, e := range told(t, w) {
+	for _, e := range reported(t, w) {
 		if e.State != core.ChildCompensated || e.Parent.Attempt != 2 {
-			t.Errorf("it told %+v", e)
+			t.Errorf("it reported %+v", e)
 		}
 	}
 }
@@ -137,9 +137,9 @@ func TestAChildThatCannotBeStored(t *testing.T) {
 		if failed := full.Handle(ctx, port.Tasks, deliver(childOf(w, core.AskStart, 1))); len(failed) > 0 {
 			t.Errorf("there %t: returned %v", there, failed)
 		}
-		all := told(t, w)
+		all := reported(t, w)
 		if undone := len(all) == 1 && all[0].State == core.ChildCompensated && all[0].Code == "too-large" && strings.HasPrefix(all[0].Message, "the order's task does not fit"); undone == there || there && len(all) > 0 {
-			t.Errorf("there %t: told %+v", there, all)
+			t.Errorf("there %t: reported %+v", there, all)
 		}
 	}
 }

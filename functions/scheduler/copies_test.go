@@ -49,7 +49,7 @@ func TestACopyThatLosesSendsNothing(t *testing.T) {
 }
 
 // P12a: no queue brings a submission or a command again that came without one, so that the handling goes on
-// until all is sent, or it is told to stop.
+// until all is sent, or it is set to stop.
 func TestWhatCameWithoutAQueueIsCarriedOn(t *testing.T) {
 	for _, down := range []int{1, 3, 9} {
 		w := world.New(t, world.Definition())

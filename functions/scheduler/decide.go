@@ -24,11 +24,11 @@ const (
 
 // Decide of engine.Decider.
 func (it *item) Decide(ctx context.Context, j *engine.Job) ([]core.Effect, error) {
-	it.told, it.early, it.known, it.refusal, it.verdict, it.lesson = false, false, j.Task != nil, nil, nil, lesson{}
+	it.answered, it.early, it.known, it.refusal, it.verdict, it.lesson = false, false, j.Task != nil, nil, nil, lesson{}
 	before := j.Task
 	if ask, ok := it.ev.(core.AskChild); ok && j.Task == nil {
-		_, told, err := it.firstChild(ctx, j, ask)
-		return told, err
+		_, reported, err := it.firstChild(ctx, j, ask)
+		return reported, err
 	}
 	d, err := it.decide(ctx, j)
 	switch refusal := refusalOf(err); {
@@ -233,6 +233,6 @@ func (it *item) reply(replyTo string, status core.Status) []core.Effect {
 		it.Err = err
 		return nil
 	}
-	it.told = true
+	it.answered = true
 	return []core.Effect{core.SendStatus{ReplyTo: replyTo, Status: status}}
 }

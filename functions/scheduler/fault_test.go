@@ -59,8 +59,8 @@ func TestMessageStaysUntilItsFollowUpIsDone(t *testing.T) {
 			if e := task.Step("a").Error; task.ProcessState != core.Compensated || e == nil || e.Code != "input-too-large" || e.Attempt != 1 {
 				t.Errorf("%s, %+v", task.ProcessState, e)
 			}
-			if w.Listen(); w.Told("o-1") == "" || task.ResendAt != 0 {
-				t.Errorf("told %q, tell %s", w.Told("o-1"), task.ResendAt)
+			if w.Listen(); w.FinalStatus("o-1") == "" || task.ResendAt != 0 {
+				t.Errorf("reported %q, report %s", w.FinalStatus("o-1"), task.ResendAt)
 			}
 		})
 	}
@@ -359,9 +359,9 @@ func TestTaskThatDoesNotFitIsRefused(t *testing.T) {
 	if failed := s.Handle(ctx, port.Intake, deliver(world.Order("o-1"), world.Order("o-1"))); len(failed) > 0 {
 		t.Errorf("returned: %v", failed)
 	}
-	told := heard(t, w, "shop")
-	if len(told) != 2 || told[0].Kind != core.StatusRefused || told[1].Code != scheduler.CodeTooLarge || !strings.Contains(told[0].Message, "reference") {
-		t.Errorf("told %+v", told)
+	reported := heard(t, w, "shop")
+	if len(reported) != 2 || reported[0].Kind != core.StatusRefused || reported[1].Code != scheduler.CodeTooLarge || !strings.Contains(reported[0].Message, "reference") {
+		t.Errorf("reported %+v", reported)
 	}
 	if len(requests(t, w)) > 0 || w.Task("o-1") != nil {
 		t.Error("it runs")
@@ -371,8 +371,8 @@ func TestTaskThatDoesNotFitIsRefused(t *testing.T) {
 	if failed := s.Handle(ctx, port.Replies, deliver(world.Failed(asked["o-1 a/1 do"], "no"))); len(failed) != 1 {
 		t.Errorf("a reply without an output was deleted: %v", failed)
 	}
-	if told := heard(t, w, "shop"); len(told) != 2 { // received and started, when it began
-		t.Errorf("told %+v", told)
+	if reported := heard(t, w, "shop"); len(reported) != 2 { // received and started, when it began
+		t.Errorf("reported %+v", reported)
 	}
 }
 

@@ -81,8 +81,8 @@ func TestNoStatusBeforeItsAlert(t *testing.T) {
 	asked := requests(t, w)
 	failed := w.Scheduler.Handle(ctx, port.Replies, deliver(world.Failed(asked["o-1 a/1 do"], "no")))
 	w.Listen()
-	if task := w.Task("o-1"); len(failed) != 1 || task.ProcessState != core.Error || task.ResendAt == 0 || w.Told("o-1") != "" {
-		t.Errorf("returned %v, %s, tell %s, told %q", failed, task.ProcessState, task.ResendAt, w.Told("o-1"))
+	if task := w.Task("o-1"); len(failed) != 1 || task.ProcessState != core.Error || task.ResendAt == 0 || w.FinalStatus("o-1") != "" {
+		t.Errorf("returned %v, %s, report %s, reported %q", failed, task.ProcessState, task.ResendAt, w.FinalStatus("o-1"))
 	}
 }
 
@@ -121,7 +121,7 @@ func (orderless) LoadOrder(_ context.Context, id string) (*port.Order, error) {
 	return nil, fmt.Errorf("order %q: %w", id, port.ErrNotFound)
 }
 
-// The halves of an order that docs/aws-recovery.md tells of, and what it says to do.
+// The halves of an order that docs/aws-recovery.md describes, and what it says to do.
 func TestHalvesOfAnOrder(t *testing.T) {
 	t.Run("a row in Orders, none in Tasks", func(t *testing.T) {
 		w, asked := begun(t)

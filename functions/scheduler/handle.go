@@ -28,11 +28,11 @@ type item struct {
 	moveTo  string               // of a command that moves the task: a hash, or message.Latest
 	lesson  lesson               // of a reply
 
-	told    bool // its sender was sent an answer
-	early   bool // an answer to an order that is not there yet
-	known   bool // a submission of an order that was there
-	refusal *message.Refusal
-	verdict *core.Verdict
+	answered bool // its sender was sent an answer
+	early    bool // an answer to an order that is not there yet
+	known    bool // a submission of an order that was there
+	refusal  *message.Refusal
+	verdict  *core.Verdict
 }
 
 // Handle takes deliveries of one queue: intake, replies, control or tasks. It answers the receipts of
@@ -57,7 +57,7 @@ func (s *Scheduler) Handle(ctx context.Context, queueName string, deliveries []p
 	for i, it := range items {
 		if it.Err == nil && it.early {
 			it.Err = s.sendAgain(ctx, it.control)
-		} else if it.Err == nil && it.refusal != nil && !it.told {
+		} else if it.Err == nil && it.refusal != nil && !it.answered {
 			it.Err = s.quarantine(ctx, queueName, &deliveries[i], it, it.refusal.Text)
 		}
 		if it.Err != nil {
@@ -211,13 +211,13 @@ func (s *Scheduler) unreadable(ctx context.Context, queueName string, d *port.De
 	var r *message.Refusal
 	if errors.As(err, &r) && it.submit != nil {
 		if id, replyTo := it.submit.Known(); id != "" {
-			told := it.refuse(id, replyTo, r)
+			reported := it.refuse(id, replyTo, r)
 			if it.Err == nil {
-				it.Err = s.engine.Send(ctx, told...)
+				it.Err = s.engine.Send(ctx, reported...)
 			}
 		}
 	}
-	if it.Err != nil || it.told && r.Code != message.CodeTooLarge {
+	if it.Err != nil || it.answered && r.Code != message.CodeTooLarge {
 		return
 	}
 	s.count("quarantined", queueName)

@@ -342,7 +342,7 @@ func TestUndoTooLargeForItsQueue(t *testing.T) {
 	}
 }
 
-func TestStatusTooLargeIsToldWithoutItsOutput(t *testing.T) {
+func TestStatusTooLargeIsReportedWithoutItsOutput(t *testing.T) {
 	w, asked := begun(t)
 	w.Limit = 4000
 	for _, step := range []string{"a", "b", "c"} {
@@ -360,8 +360,8 @@ func TestStatusTooLargeIsToldWithoutItsOutput(t *testing.T) {
 	}
 	w.Listen()
 	task := w.Task("o-1")
-	if s := w.Told("o-1"); task.ResendAt != 0 || !strings.Contains(s, "output-too-large") || strings.Contains(s, "xxx") {
-		t.Errorf("tell %s, told %.300s", task.ResendAt, s)
+	if s := w.FinalStatus("o-1"); task.ResendAt != 0 || !strings.Contains(s, "output-too-large") || strings.Contains(s, "xxx") {
+		t.Errorf("report %s, reported %.300s", task.ResendAt, s)
 	}
 }
 
@@ -407,7 +407,7 @@ func TestWaitsAreLearnt(t *testing.T) {
 }
 
 // P32: the time that a reply waits for the Scheduler is time in a queue too; that of one which was
-// returned before says nothing of the queue, and neither does a queue that tells no time.
+// returned before says nothing of the queue, and neither does a queue that reports no time.
 func TestWaitsOfRepliesAreLearnt(t *testing.T) {
 	for name, c := range map[string]struct {
 		received int
@@ -534,37 +534,37 @@ func end(t *testing.T, w *world.World, asked map[string]*message.Request) []stri
 }
 
 // P11: who sent all of it settles; who did not, does not, and the message comes again.
-func TestSettleOnlyWhatWasToldHere(t *testing.T) {
+func TestSettleOnlyWhatWasReportedHere(t *testing.T) {
 	w, asked := begun(t)
 	if failed := end(t, w, asked); len(failed) > 0 {
 		t.Fatal("returned")
 	}
 	if task := w.Task("o-1"); task.ResendAt != 0 || task.Due != 0 || !task.AtRest() {
-		t.Errorf("told, but not settled: %+v", task)
+		t.Errorf("reported, but not settled: %+v", task)
 	}
 
 	w, asked = begun(t)
 	w.Refuse = "shop"
 	if failed := end(t, w, asked); len(failed) != 1 {
-		t.Error("the message that has to tell the end again was deleted")
+		t.Error("the message that has to report the end again was deleted")
 	}
 	if task := w.Task("o-1"); task.ProcessState != core.Processed || task.ResendAt == 0 || task.Due == 0 {
-		t.Errorf("settled, but not told: %+v", task)
+		t.Errorf("settled, but not reported: %+v", task)
 	}
 	w.Refuse = ""
 	// H27: a redelivered Submit is no reason to settle, Settle is.
 	w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
 	if w.Task("o-1").ResendAt == 0 {
-		t.Error("a Submit settled what it did not tell")
+		t.Error("a Submit settled what it did not report")
 	}
 	w.Scheduler.Handle(ctx, port.Control, deliver(&message.Control{Schema: 1, Kind: message.Settle, OrderID: "o-1"}))
 	w.Listen()
-	if task := w.Task("o-1"); task.ResendAt != 0 || w.Told("o-1") == "" {
-		t.Errorf("Settle did not tell and settle: %+v", task)
+	if task := w.Task("o-1"); task.ResendAt != 0 || w.FinalStatus("o-1") == "" {
+		t.Errorf("Settle did not report and settle: %+v", task)
 	}
 }
 
-// A name that the operator took off the list can never be told; the order ends all the same.
+// A name that the operator took off the list can never be notified; the order ends all the same.
 func TestReplyToThatIsGone(t *testing.T) {
 	w := world.New(t, world.Definition()).Boot()
 	w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
@@ -611,7 +611,7 @@ func TestSubmit(t *testing.T) {
 		t.Error("the requests were not sent before Submit returned")
 	}
 	if n := len(w.Take(port.Quarantine)); n > 0 {
-		t.Errorf("%d in quarantine, though their sender was told", n)
+		t.Errorf("%d in quarantine, though their sender was notified", n)
 	}
 	*w.Power = world.Power{Dead: true}
 	if r := w.Scheduler.Submit(ctx, orders[:1]); r[0].Answer != scheduler.Unavailable || r[0].Err == nil {
@@ -660,7 +660,7 @@ func TestCancelBeforeItsOrder(t *testing.T) {
 	}
 	w.Listen()
 	if len(w.Unnumber) != 1 || w.Unnumber[0].Kind != core.StatusCancelled {
-		t.Errorf("told: %+v", w.Unnumber)
+		t.Errorf("reported: %+v", w.Unnumber)
 	}
 }
 
@@ -702,7 +702,7 @@ func TestRestartEmitsAgain(t *testing.T) {
 	asked := requests(t, w) // lost
 	w.Scheduler.Handle(ctx, port.Replies, deliver(world.Later(asked["o-2 a/1 do"]), world.Done(asked["o-2 b/1 do"])))
 	w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(asked["o-3 a/1 do"]), world.Done(asked["o-3 b/1 do"])))
-	w.Refuse = "shop" // the end of the third stays untold
+	w.Refuse = "shop" // the end of the third stays unreported
 	w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(requests(t, w)["o-3 c/1 do"])))
 	w.Refuse = ""
 	w.Take("shop")
@@ -728,7 +728,7 @@ func TestRestartEmitsAgain(t *testing.T) {
 		t.Errorf("%d requests", len(again))
 	}
 	if s := w.Take("shop"); len(s) == 0 || s[len(s)-1].Value.(*message.Status).Kind != core.StatusCompleted {
-		t.Errorf("the untold end: %d statuses", len(s))
+		t.Errorf("the unreported end: %d statuses", len(s))
 	}
 	w.Clock.Advance(2 * time.Second)
 	if c := w.Take(port.Control); len(c) != 1 || c[0].Value.(*message.Control).OrderID != "o-2" {

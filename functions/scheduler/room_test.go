@@ -31,7 +31,7 @@ func wide(n int, inARow bool) *core.Definition {
 	return def
 }
 
-// P28, P24: whatever the outputs, every order ends, its end is told, and it answers commands. The
+// P28, P24: whatever the outputs, every order ends, its end is reported, and it answers commands. The
 // undo of some steps fails for good, so that the operator is alerted and takes the order up again.
 func TestOrdersNearTheDocumentLimitEnd(t *testing.T) {
 	for _, c := range []struct {
@@ -105,7 +105,7 @@ func settle(t *testing.T, w *world.World, ids []string) {
 	}
 }
 
-// endsWhole sees that the order, at rest, was told, and is undone after the operator has repaired its
+// endsWhole sees that the order, at rest, was reported, and is undone after the operator has repaired its
 // services. It answers 1 where the order met the limit.
 func endsWhole(t *testing.T, w *world.World, id string, refuses map[string]bool) (limited int) {
 	t.Helper()
@@ -115,8 +115,8 @@ func endsWhole(t *testing.T, w *world.World, id string, refuses map[string]bool)
 			limited = 1
 		}
 	}
-	if w.Told(id) == "" {
-		t.Errorf("%s is %s, and nothing was told", id, task.ProcessState)
+	if w.FinalStatus(id) == "" {
+		t.Errorf("%s is %s, and nothing was reported", id, task.ProcessState)
 	}
 	for n := 0; task.ProcessState == core.Error; n++ {
 		if n > 600 {

@@ -90,7 +90,7 @@ func (v *visit) note(ev core.Event, before, after *core.Task) {
 	}
 	switch e := ev.(type) {
 	case core.ResendDue:
-		v.tally.Told++
+		v.tally.Unreported++
 	case core.Overdue:
 		was, is := before.Step(e.Step), after.Step(e.Step)
 		switch {
@@ -164,7 +164,7 @@ func (r *Report) add(o Report) {
 	r.Asked += o.Asked
 	r.GivenUp += o.GivenUp
 	r.Errors += o.Errors
-	r.Told += o.Told
+	r.Unreported += o.Unreported
 	r.Pushed += o.Pushed
 }
 
@@ -176,7 +176,7 @@ func (r Report) String() string {
 		what  string
 	}{
 		{r.Skipped, "shards of others"}, {r.Overdue, "overdue"}, {r.HandedBack, "handed back"}, {r.Uncounted, "handed back uncounted"},
-		{r.Asked, "asked again"}, {r.GivenUp, "given up"}, {r.Errors, "in Error"}, {r.Told, "to be told"}, {r.Pushed, "pushed"},
+		{r.Asked, "asked again"}, {r.GivenUp, "given up"}, {r.Errors, "in Error"}, {r.Unreported, "to be reported"}, {r.Pushed, "pushed"},
 		{r.Started, "started by the clock"}, {r.Missed, "scheduled times skipped"}, {r.Stale, "stale"}, {r.Lost, "lost to another writer"}, {r.Failed, "failed"},
 	} {
 		if n.count > 0 {

@@ -19,13 +19,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
-// watched are queues that count how often each is asked for its depth, and fail where they are told to.
+// watched are queues that count how often each is asked for its depth, and fail where a test says so.
 type watched struct {
 	port.Queues
 	depths  map[string]int
 	missing string // not there
 	lost    string // whether it is there is not known
-	silent  string // does not tell its depth
+	silent  string // does not report its depth
 }
 
 func (q *watched) Queue(name string) (port.Queue, error) {
@@ -77,12 +77,12 @@ func TestQueuesThatCannotBeAsked(t *testing.T) {
 		handedBack int
 		failed     int
 	}{
-		"all are there":              {nil, 8, 0},
-		"the agent's is missing":     {func(q *watched) { q.missing = "requests-agent-a" }, 8, 0},
-		"replies are missing":        {func(q *watched) { q.missing = port.Replies }, 8, 0},
-		"the agent's is not known":   {func(q *watched) { q.lost = "requests-agent-b" }, 0, 4},
-		"the agent's does not tell":  {func(q *watched) { q.silent = "requests-agent-a" }, 0, 4},
-		"another agent's is missing": {func(q *watched) { q.missing = "requests-agent-c" }, 8, 0},
+		"all are there":               {nil, 8, 0},
+		"the agent's is missing":      {func(q *watched) { q.missing = "requests-agent-a" }, 8, 0},
+		"replies are missing":         {func(q *watched) { q.missing = port.Replies }, 8, 0},
+		"the agent's is not known":    {func(q *watched) { q.lost = "requests-agent-b" }, 0, 4},
+		"the agent's does not report": {func(q *watched) { q.silent = "requests-agent-a" }, 0, 4},
+		"another agent's is missing":  {func(q *watched) { q.missing = "requests-agent-c" }, 8, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, q := late(t, 4, c.change)
@@ -105,7 +105,7 @@ func TestQueuesThatCannotBeAsked(t *testing.T) {
 			}
 		})
 	}
-	t.Run("the control queue does not tell", func(t *testing.T) {
+	t.Run("the control queue does not report", func(t *testing.T) {
 		w, q := late(t, 1, nil)
 		sweep(t, w)
 		w.Clock.Advance(time.Hour)
@@ -120,7 +120,7 @@ func TestQueuesThatCannotBeAsked(t *testing.T) {
 	})
 }
 
-// The report tells how long the most overdue task has been due, wherever it stands in the index.
+// The report says how long the most overdue task has been due, wherever it stands in the index.
 func TestOldestOverdue(t *testing.T) {
 	for _, first := range []int{0, 1, 2, 3, 4, 5} {
 		w := world.New(t, world.Definition()).Boot()
@@ -174,7 +174,7 @@ func (l failing) Acquire(_ context.Context, name, _ string, _ time.Time, _ time.
 	return true, nil
 }
 
-// A fault of one shard is reported and ends no other; a task that cannot be stored, decided or told
+// A fault of one shard is reported and ends no other; a task that cannot be stored, decided or reported
 // is left for the next sweep, alone.
 func TestFaultsOfOneShardAndOneTask(t *testing.T) {
 	t.Run("a lease", func(t *testing.T) {
@@ -319,8 +319,8 @@ func TestReportInOneLine(t *testing.T) {
 	for want, r := range map[string]supervisor.Report{
 		"0 scanned in 0 shards": {},
 		"7 scanned in 4 shards, 1 shards of others, 2 overdue, 3 handed back, 4 handed back uncounted, 5 asked again, 6 given up, 8 in Error, " +
-			"9 to be told, 10 pushed, 14 started by the clock, 15 scheduled times skipped, 11 stale, 12 lost to another writer, 13 failed, the oldest by 1.235s": {
-			Shards: 4, Skipped: 1, Scanned: 7, Overdue: 2, HandedBack: 3, Uncounted: 4, Asked: 5, GivenUp: 6, Errors: 8, Told: 9, Pushed: 10,
+			"9 to be reported, 10 pushed, 14 started by the clock, 15 scheduled times skipped, 11 stale, 12 lost to another writer, 13 failed, the oldest by 1.235s": {
+			Shards: 4, Skipped: 1, Scanned: 7, Overdue: 2, HandedBack: 3, Uncounted: 4, Asked: 5, GivenUp: 6, Errors: 8, Unreported: 9, Pushed: 10,
 			Started: 14, Missed: 15, Stale: 11, Lost: 12, Failed: 13, Truncated: true, OldestOverdue: 1234567 * time.Microsecond,
 		},
 	} {
@@ -341,7 +341,7 @@ func (s *limits) Due(ctx context.Context, b port.Bucket, shard int, before time.
 	return s.Store.Due(ctx, b, shard, before, after, limit)
 }
 
-// Rule 17: a sweep takes 50 pages of 100 unless it is told otherwise, and says where it was cut short.
+// Rule 17: a sweep takes 50 pages of 100 unless it is set otherwise, and says where it was cut short.
 func TestBoundsOfASweep(t *testing.T) {
 	w, _ := late(t, 1, nil)
 	store := &limits{Faulty: world.Faulty{Store: w.Store}}

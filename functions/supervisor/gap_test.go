@@ -59,7 +59,7 @@ func TestFailedAlertIsNotSettled(t *testing.T) {
 		t.Errorf("%s", r)
 	}
 	if task := w.Task("o-1"); task.ProcessState != core.Error || task.ResendAt == 0 || task.Due == 0 {
-		t.Errorf("%s, tell %s, due %s", task.ProcessState, task.ResendAt, task.Due)
+		t.Errorf("%s, report %s, due %s", task.ProcessState, task.ResendAt, task.Due)
 	}
 }
 

@@ -259,7 +259,7 @@ func TestChangedSchedule(t *testing.T) {
 	}
 }
 
-// TestScheduleThatCannotBeKept: each sweep tells why, and starts nothing.
+// TestScheduleThatCannotBeKept: each sweep reports why, and starts nothing.
 func TestScheduleThatCannotBeKept(t *testing.T) {
 	for want, change := range map[string]func(*timed){
 		"cron":                      func(x *timed) { x.def.Schedule.Cron = "soon" },

@@ -72,7 +72,7 @@ type Report struct {
 	Asked      int  // waits whose Wake was sent again
 	GivenUp    int  // tasks turned around to be undone
 	Errors     int  // tasks that entered Error
-	Told       int  // ends whose notifications are to be sent again
+	Unreported int  // ends whose notifications are to be sent again
 	Pushed     int  // lazy due times moved forward (P10)
 	Stale      int  // entries of the index with nothing behind them
 	Lost       int  // commits that another writer was faster with

@@ -127,9 +127,9 @@ func TestDueIsPushedForward(t *testing.T) {
 	}
 }
 
-// P11: entering Error, the Supervisor alerts; with a reply-to the Scheduler tells it all, without
+// P11: entering Error, the Supervisor alerts; with a reply-to the Scheduler sends it all, without
 // one the alert is all.
-func TestErrorIsTold(t *testing.T) {
+func TestErrorIsReported(t *testing.T) {
 	for _, replyTo := range []string{"shop", ""} {
 		def := world.Definition()
 		def.Steps[0].OnFailure, def.Steps[0].Retry.MaxFailures = core.OnFailureStop, 1
@@ -146,23 +146,23 @@ func TestErrorIsTold(t *testing.T) {
 		}
 		if replyTo == "" {
 			if len(w.Alerts) != 1 || task.ResendAt != 0 {
-				t.Errorf("without reply-to: %d alerts, tell %s", len(w.Alerts), task.ResendAt)
+				t.Errorf("without reply-to: %d alerts, report %s", len(w.Alerts), task.ResendAt)
 			}
 			continue
 		}
 		if task.ResendAt == 0 {
-			t.Error("settled, though the status was not told")
+			t.Error("settled, though the status was not reported")
 		}
 		w.Handle(port.Control)
 		w.Listen()
-		if task = w.Task("o-1"); len(w.Alerts) == 0 || w.Told("o-1") == "" || task.ResendAt != 0 {
-			t.Errorf("%d alerts, told %q, tell %s", len(w.Alerts), w.Told("o-1"), task.ResendAt)
+		if task = w.Task("o-1"); len(w.Alerts) == 0 || w.FinalStatus("o-1") == "" || task.ResendAt != 0 {
+			t.Errorf("%d alerts, reported %q, report %s", len(w.Alerts), w.FinalStatus("o-1"), task.ResendAt)
 		}
 	}
 }
 
-// P11: an untold end is asked for again.
-func TestUntoldEndIsAskedForAgain(t *testing.T) {
+// P11: an unreported end is asked for again.
+func TestUnreportedEndIsAskedForAgain(t *testing.T) {
 	w := world.New(t, world.Definition()).Boot()
 	w.Send(port.Intake, world.Order("o-1"))
 	w.Handle(port.Intake)
@@ -178,8 +178,8 @@ func TestUntoldEndIsAskedForAgain(t *testing.T) {
 	w.Clock.Advance(31 * time.Second)
 	r := sweep(t, w)
 	after := w.Task("o-1")
-	if r.Told != 1 || after.ResendAt <= before.ResendAt || after.Due != after.ResendAt {
-		t.Errorf("%s, tell %s, due %s", r, after.ResendAt, after.Due)
+	if r.Unreported != 1 || after.ResendAt <= before.ResendAt || after.Due != after.ResendAt {
+		t.Errorf("%s, report %s, due %s", r, after.ResendAt, after.Due)
 	}
 	if got := controls(w); len(got) != 1 {
 		t.Errorf("sent %v", got)

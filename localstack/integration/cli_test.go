@@ -142,7 +142,7 @@ func TestCommandLine(t *testing.T) {
 }
 
 // Two stacks of the same template live side by side: an ID of an order is known in each by itself,
-// and each tells its own application.
+// and each notifies its own application.
 func TestTwoStacks(t *testing.T) {
 	s := on(t, localstack)
 	second := s.assembly.Stack + "-b"
@@ -158,7 +158,7 @@ func TestTwoStacks(t *testing.T) {
 		}
 	})
 	o := s.newOrder(t, "calm").submit()
-	o.told("completed", rescued)
+	o.notified("completed", rescued)
 	for name, value := range outputs {
 		// What names a thing holds a colon, or the name of the stack; the rest are settings, and the dimension of metrics,
 		// which is of the template.

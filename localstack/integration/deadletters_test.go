@@ -68,7 +68,7 @@ func TestOperatorHandlesDeadLetters(t *testing.T) {
 	s.send(t, "Quarantine", string(envelope))
 	l = s.letter(t, c, port.Quarantine, func(l client.DeadLetter) bool { return l.OrderID == o.id })
 	handle(ok, "redrive", port.Quarantine, l, "redriven to intake (order "+o.id+")")
-	o.told("completed", rescued)
+	o.notified("completed", rescued)
 
 	// The reply of an order that has ended is ignored (P15).
 	s.send(t, "RepliesDead", `{"schema":1,"task":"`+o.id+`","run":0,"step":"link-1","attempt":1,"operation":"do","outcome":"done","waited":0}`)

@@ -36,7 +36,7 @@ func TestAgentKilledInMidCall(t *testing.T) {
 	n, release := o.killedInMidCall("charge-payment", "AgentPayment")
 	defer release()
 	died := time.Now()
-	end := o.told("completed", rescued)
+	end := o.notified("completed", rescued)
 	t.Logf("%d processes killed; done %.1f s later", n, time.Since(died).Seconds())
 	if k := o.task(); end.attempts("charge-payment") < 2 || k.Steps["charge-payment"].FailureCount < 1 {
 		t.Errorf("%+v %+v", end, k)
@@ -80,7 +80,7 @@ func TestSchedulerKilledBetweenCommitAndSend(t *testing.T) {
 	if !strings.Contains(stored, "Processing") || len(s.remote.of(o.id, "")) > 0 {
 		t.Errorf("it did not die between commit and send: %d calls\n%s", len(s.remote.of(o.id, "")), stored)
 	}
-	o.told("completed", rescued)
+	o.notified("completed", rescued)
 	t.Logf("%d processes killed; done %.1f s later", killed, time.Since(died).Seconds())
 	o.oneKeyPerStep()
 }
@@ -99,7 +99,7 @@ func TestDuplicates(t *testing.T) {
 		return pass
 	}))
 	o.submit().submit()
-	o.told("completed", soon)
+	o.notified("completed", soon)
 	if doubled.Load() < 5 {
 		t.Errorf("only %d sends were doubled", doubled.Load())
 	}
@@ -148,7 +148,7 @@ func TestTroubleWithTheTable(t *testing.T) {
 				return pass
 			}))
 			o.submit()
-			o.told("completed", rescued)
+			o.notified("completed", rescued)
 			mu.Lock()
 			defer mu.Unlock()
 			if met["TransactWriteItems"] < 2 || met["PutItem"] < 2 {
@@ -186,7 +186,7 @@ func TestTwoSupervisors(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	o.told("completed", rescued)
+	o.notified("completed", rescued)
 	if k := o.task(); k.Steps["settle"].FailureCount != 1 || k.Steps["settle"].Attempt != 2 || held.Load() == 0 {
 		t.Errorf("%d replies held back; %+v", held.Load(), k)
 	}
@@ -217,7 +217,7 @@ func TestRedriveAfterTheEnd(t *testing.T) {
 		return pass
 	}))
 	o.submit()
-	o.told("completed", soon)
+	o.notified("completed", soon)
 	var request struct{ StopBy time.Time }
 	if err := json.Unmarshal([]byte(seen["RequestsPayment"]), &request); err != nil || request.StopBy.IsZero() {
 		t.Fatalf("no request was seen: %v %v", err, seen)
@@ -277,7 +277,7 @@ func (s *site) redrive(t *testing.T, queue string) {
 	if _, err := s.sqs.StartMessageMoveTask(t.Context(), &sqs.StartMessageMoveTaskInput{SourceArn: &from, DestinationArn: aws.String(to)}); err != nil {
 		t.Fatal(err)
 	}
-	// Another test's dead letter may come meanwhile, so an empty queue would not tell.
+	// Another test's dead letter may come meanwhile, so an empty queue would prove nothing.
 	waitFor(t, "end of the redrive of "+queue, func() bool {
 		all, err := s.sqs.ListMessageMoveTasks(t.Context(), &sqs.ListMessageMoveTasksInput{SourceArn: &from})
 		return err == nil && len(all.Results) > 0 && aws.ToString(all.Results[0].Status) == "COMPLETED"

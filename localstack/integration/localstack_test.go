@@ -21,9 +21,9 @@ func TestDone(t *testing.T) {
 	s := on(t, localstack)
 	t.Parallel()
 	o := s.newOrder(t, "order").submit()
-	end := o.told("completed", soon)
+	end := o.notified("completed", soon)
 	for _, kind := range []string{"received", "started", "step-finished"} {
-		o.told(kind, soon)
+		o.notified(kind, soon)
 	}
 	if got := len(s.remote.of(o.id, "")); got < 4 || len(end.Steps) != 4 {
 		t.Errorf("%d calls, %+v", got, end)
@@ -52,7 +52,7 @@ func TestRetried(t *testing.T) {
 		return done()
 	})
 	o.submit()
-	if end := o.told("completed", soon); end.attempts("charge-payment") < 3 {
+	if end := o.notified("completed", soon); end.attempts("charge-payment") < 3 {
 		t.Errorf("%+v", end)
 	}
 	if k := o.task(); k.Steps["charge-payment"].FailureCount < 2 || k.FailureCount < 2 {
@@ -93,7 +93,7 @@ func TestShownWhileUnderWay(t *testing.T) {
 	if st.FailureCount < 1 || k.FailureCount != st.FailureCount {
 		t.Errorf("it has failed %d times, the order %d times", st.FailureCount, k.FailureCount)
 	}
-	o.told("completed", soon)
+	o.notified("completed", soon)
 	if k := o.task(); k.LockedBy != "" || k.CompleteBy != "" || k.FailureCount < 1 {
 		t.Errorf("at its end it is %+v", k)
 	}
@@ -105,7 +105,7 @@ func TestUndone(t *testing.T) {
 	o := s.newOrder(t, "order")
 	s.remote.on(o.id, "charge-payment", "do", func(int, call) (int, string) { return refused() })
 	o.submit()
-	o.told("undone", soon)
+	o.notified("undone", soon)
 	names := map[string]int{}
 	for _, c := range s.remote.of(o.id, "") {
 		names[c.name]++
@@ -162,13 +162,13 @@ func TestAlertedAndResubmitted(t *testing.T) {
 		return done()
 	})
 	o.submit()
-	o.told("failed", soon)
+	o.notified("failed", soon)
 	a := o.alerted()
 	if a.Step != "settle" || a.Code != "http-409" || a.Kind != "first" || a.Deployment == "" || len(a.Commands) != 3 || !strings.Contains(a.Commands[1], "--stack "+a.Deployment+" resubmit "+o.id) || o.task().ProcessState != "Error" {
 		t.Errorf("%+v %+v", a, o.task())
 	}
 	s.send(t, "Control", fmt.Sprintf(`{"schema":1,"kind":"resubmit","task":%q,"id":"resubmit-%s","command":%d}`, o.id, o.id, a.Command))
-	o.told("completed", soon)
+	o.notified("completed", soon)
 	o.oneKeyPerStep()
 }
 
@@ -177,7 +177,7 @@ func TestWaits(t *testing.T) {
 	s := on(t, localstack)
 	t.Parallel()
 	o := s.newOrder(t, "pausing").submit()
-	o.told("completed", soon)
+	o.notified("completed", soon)
 	finished := map[string]time.Time{}
 	o.until(soon, "status of each step", func() bool {
 		for _, st := range o.statuses() {
@@ -204,7 +204,7 @@ func TestGoesOnWithoutAStep(t *testing.T) {
 	o := s.newOrder(t, "going")
 	s.remote.on(o.id, "try", "do", func(int, call) (int, string) { return down() })
 	o.submit()
-	o.told("completed", soon)
+	o.notified("completed", soon)
 	var asked []string
 	undone := false
 	for _, c := range s.remote.of(o.id, "try") {
@@ -244,7 +244,7 @@ func TestLongWork(t *testing.T) {
 	waitFor(t, "progress", func() bool { return strings.Contains(o.item(), "frames") })
 	s.cli(t, "", ok, []string{"show", o.id}, "at 40 % (frames)")
 	release <- struct{}{}
-	o.told("completed", soon)
+	o.notified("completed", soon)
 	if n := len(s.remote.of(o.id, "film")); n != 1 {
 		t.Errorf("it was called %d times", n)
 	}
@@ -277,7 +277,7 @@ func TestHighPriorityPassesAFlood(t *testing.T) {
 	if err != nil || len(receipt.Notes) > 0 {
 		t.Fatalf("%+v %v", receipt, err)
 	}
-	o.told("completed", soon)
+	o.notified("completed", soon)
 	called := 0
 	for _, f := range flood {
 		called += len(s.remote.of(f.id, "write"))
@@ -290,7 +290,7 @@ func TestHighPriorityPassesAFlood(t *testing.T) {
 	}
 	close(passed)
 	for _, f := range flood {
-		f.told("completed", 3*soon)
+		f.notified("completed", 3*soon)
 	}
 }
 
@@ -303,9 +303,9 @@ func TestChildOrders(t *testing.T) {
 	child := o.id + "~one~0"
 	s.remote.on(child, "settle", "do", func(int, call) (int, string) { return refused() })
 	o.submit()
-	end := o.told("undone", 2*soon)
+	end := o.notified("undone", 2*soon)
 	if k := o.task(); k.ProcessState != "Compensated" || end.Code != "http-422" {
-		t.Errorf("%+v, told %+v", k, end)
+		t.Errorf("%+v, reported %+v", k, end)
 	}
 	for _, id := range []string{o.id + "~each~0", o.id + "~each~1", o.id + "~each~2"} {
 		var operations []string
@@ -377,7 +377,7 @@ func TestIsAnswered(t *testing.T) {
 			t.Errorf("%+v: %+v %v", a, v, err)
 		}
 	}
-	o.told("completed", soon)
+	o.notified("completed", soon)
 	end, err := c.Get(t.Context(), o.id)
 	if err != nil || !strings.Contains(string(end.Steps[0].Output), `"by":"ann, bob"`) || !strings.Contains(string(end.Steps[1].Output), `{"invoice":4711}`) {
 		t.Errorf("%+v %v", end, err)
@@ -411,7 +411,7 @@ func TestIsAnsweredByAToken(t *testing.T) {
 		t.Errorf("by bob: %+v %v", v, err)
 	}
 	s.cli(t, "", ok, []string{"answer", o.id, "go", "--token", sent.Token}, "accepted")
-	o.told("completed", soon)
+	o.notified("completed", soon)
 	if end, err := c.Get(t.Context(), o.id); err != nil || !strings.Contains(string(end.Steps[1].Output), `"by":"ann"`) {
 		t.Errorf("%+v %v", end, err)
 	}
@@ -422,10 +422,10 @@ func TestRefused(t *testing.T) {
 	s := on(t, localstack)
 	t.Parallel()
 	o := s.newOrder(t, "order").submit()
-	o.told("received", soon)
+	o.notified("received", soon)
 	s.send(t, "Intake", strings.Replace(o.body, "MUG-01", "MUG-02", 1))
-	o.told("refused", soon)
-	o.told("completed", soon)
+	o.notified("refused", soon)
+	o.notified("completed", soon)
 }
 
 // found waits for a message with a text in a queue.
@@ -543,7 +543,7 @@ func TestThirtySteps(t *testing.T) {
 		})
 	}
 	o.submit()
-	end := o.told("completed", rescued)
+	end := o.notified("completed", rescued)
 	attempts := 0
 	for _, st := range end.Steps {
 		attempts += st.Attempts
@@ -566,7 +566,7 @@ func TestHopLimit(t *testing.T) {
 	s := on(t, localstack)
 	t.Parallel()
 	o := s.newOrder(t, "tight").submit()
-	o.told("failed", soon)
+	o.notified("failed", soon)
 	if a := o.alerted(); a.Code != "hops" || a.Step != fmt.Sprintf("link-%d", tightBudget+1) {
 		t.Errorf("%+v", a)
 	}

@@ -57,7 +57,7 @@ func (s *site) keepSecret(ctx context.Context) error {
 func TestEnoughDone(t *testing.T) {
 	s := on(t, ministack)
 	o := s.newOrder(t, "order").submit()
-	o.told("completed", soon)
+	o.notified("completed", soon)
 	o.oneKeyPerStep()
 	if k := o.task(); k.ProcessState != "Processed" || k.Steps["book-shipment"].ProcessState != "Processed" { // the agent's ledger too
 		t.Errorf("%+v", k)
@@ -69,7 +69,7 @@ func TestEnoughUndone(t *testing.T) {
 	o := s.newOrder(t, "order")
 	s.remote.on(o.id, "charge-payment", "do", func(int, call) (int, string) { return refused() })
 	o.submit()
-	o.told("undone", soon)
+	o.notified("undone", soon)
 	if k := o.task(); k.ProcessState != "Compensated" {
 		t.Errorf("%+v", k)
 	}
@@ -80,7 +80,7 @@ func TestEnoughAlerted(t *testing.T) {
 	o := s.newOrder(t, "stopping")
 	s.remote.on(o.id, "settle", "do", func(int, call) (int, string) { return taken() })
 	o.submit()
-	o.told("failed", soon)
+	o.notified("failed", soon)
 	if a := o.alerted(); a.Step != "settle" {
 		t.Errorf("%+v", a)
 	}
@@ -95,7 +95,7 @@ func TestEnoughRescued(t *testing.T) {
 	_, release := o.killedInMidCall("settle", "AgentPayment")
 	defer release()
 	began := time.Now()
-	o.told("completed", rescued)
+	o.notified("completed", rescued)
 	t.Logf("done %.1f s after the agent's death", time.Since(began).Seconds())
 	if k := o.task(); k.Steps["settle"].FailureCount != 1 || k.Steps["settle"].Attempt < 2 {
 		t.Errorf("%+v", k)
@@ -109,7 +109,7 @@ func TestEnoughRescued(t *testing.T) {
 // refusal is all that can be seen.
 type use func(s *site, t *testing.T) (done func() bool)
 
-func told(o *order, kind string) func() bool {
+func notified(o *order, kind string) func() bool {
 	return func() bool {
 		return slices.ContainsFunc(o.statuses(), func(st status) bool { return st.Kind == kind })
 	}
@@ -117,7 +117,7 @@ func told(o *order, kind string) func() bool {
 
 // shop sends an order of four steps.
 func shop(s *site, t *testing.T) func() bool {
-	return told(s.newOrder(t, "order").submit(), "completed")
+	return notified(s.newOrder(t, "order").submit(), "completed")
 }
 
 // afterRestart does the same with a new process of a function, which remembers nothing.
@@ -157,7 +157,7 @@ func replyAfterRestart(s *site, t *testing.T) func() bool {
 	o := s.newOrder(t, "stopping")
 	_, release := o.killedInMidCall("settle", "Scheduler")
 	defer release()
-	return told(o, "completed")
+	return notified(o, "completed")
 }
 
 // retried needs a wake-up.
@@ -169,7 +169,7 @@ func retried(s *site, t *testing.T) func() bool {
 		}
 		return done()
 	})
-	return told(o.submit(), "completed")
+	return notified(o.submit(), "completed")
 }
 
 func stopped(s *site, t *testing.T) func() bool {
@@ -260,10 +260,10 @@ func unwoken(s *site, t *testing.T) func() bool {
 		}
 		return pass
 	}))
-	return told(o.submit(), "completed")
+	return notified(o.submit(), "completed")
 }
 
-func completed(o *order) func() bool { return told(o, "completed") }
+func completed(o *order) func() bool { return notified(o, "completed") }
 
 // need is a grant, and what cannot be without it.
 type need struct {

@@ -23,7 +23,7 @@ const (
 	look     = 100 * time.Millisecond
 )
 
-// status is what the application is told.
+// status is what the application gets.
 type status struct {
 	Kind    string `json:"status"`
 	OrderID string `json:"orderId"`
@@ -113,8 +113,8 @@ func (o *order) statuses() []status {
 	return all
 }
 
-// told waits for a status of the kind.
-func (o *order) told(kind string, within time.Duration) status {
+// notified waits for a status of the kind.
+func (o *order) notified(kind string, within time.Duration) status {
 	o.t.Helper()
 	var found status
 	o.until(within, "status "+kind, func() bool {
@@ -169,7 +169,7 @@ type task struct {
 	CompleteBy   string
 	FailureCount int
 	Version      int
-	Bucket       string `json:"bucket"` // of the index; no longer "due#…" once the end was told
+	Bucket       string `json:"bucket"` // of the index; no longer "due#…" once the end was reported
 	Steps        map[string]step
 }
 

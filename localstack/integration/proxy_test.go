@@ -36,10 +36,10 @@ type request struct {
 	body      string
 }
 
-// concerns tells whether the call has to do with a task: IDs stand in bodies as they are.
+// concerns reports whether the call has to do with a task: IDs stand in bodies as they are.
 func (r request) concerns(task string) bool { return strings.Contains(r.body, task) }
 
-// sends tells a call that sends messages.
+// sends reports a call that sends messages.
 func (r request) sends() bool { return strings.HasPrefix(r.operation, "SendMessage") }
 
 // denial is a call that was refused for want of a permission.

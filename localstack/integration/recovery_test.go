@@ -132,7 +132,7 @@ func TestOrdersGoOnWithCopiedTables(t *testing.T) {
 	t.Cleanup(cancel)
 	first := s.beside(ctx, t, s.assembly, s.assembly.Stack+"-first")
 	ended := first.newOrder(t, "order").submit()
-	ended.told("completed", rescued)
+	ended.notified("completed", rescued)
 	half := first.newOrder(t, "calm")
 	release := make(chan struct{})
 	t.Cleanup(func() { close(release) })
@@ -193,8 +193,8 @@ func TestOrdersGoOnWithCopiedTables(t *testing.T) {
 		t.Fatalf("all mappings are enabled: %+v, %v", all, err)
 	}
 	go second.ticks.run(ctx, second, second.outputs["EngineSupervisorFunction"])
-	onCopy(half).told("completed", rescued)
-	lost.told("completed", rescued)
+	onCopy(half).notified("completed", rescued)
+	lost.notified("completed", rescued)
 	half.oneKeyPerStep()
 	for _, c := range s.remote.of(half.id, "link-1") {
 		if c.attempt != "1" {

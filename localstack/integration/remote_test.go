@@ -25,7 +25,7 @@ type call struct {
 // answer says what a service answers to the n-th call, from 1, of a step.
 type answer func(n int, c call) (status int, body string)
 
-// remote is all remote services: an HTTP server on loopback that answers 200 unless told otherwise.
+// remote is all remote services: an HTTP server on loopback that answers 200 unless set otherwise.
 type remote struct {
 	server *httptest.Server
 

@@ -30,7 +30,7 @@ const Account = "000000000000"
 // pause between two looks at a stack that is being changed.
 const pause = 200 * time.Millisecond
 
-// Deploy creates the stack, or updates it, and answers its outputs. The error tells which resources
+// Deploy creates the stack, or updates it, and answers its outputs. The error names the resources
 // failed and why.
 func Deploy(ctx context.Context, c aws.Config, a *Assembly) (map[string]string, error) {
 	return DeployAs(ctx, c, a, a.Stack)

@@ -26,7 +26,7 @@ type Template struct {
 
 // Synthesise runs infra/app of the checkout at root, with its context, and writes into dir. The
 // functions are built for this machine's architecture (rule 26). Stack names and all else that can
-// be told stand at infra/app/main.go; paths in the context are from the folder infra.
+// be set stand at infra/app/main.go; paths in the context are from the folder infra.
 func Synthesise(ctx context.Context, root, dir, name string, settings map[string]string) (*Assembly, error) {
 	all := maps.Clone(settings)
 	if all == nil {

@@ -56,7 +56,7 @@ func forgets(after core.Duration) func(*core.Definition) {
 	}
 }
 
-// A workflow may have the operator told of an order that is undone because a step failed (P11): once, with the time to tell it
+// A workflow may have the operator alerted of an order that is undone because a step failed (P11): once, with the time to report it
 // again until that is settled. No other undo is.
 func TestAlertOfAnUndo(t *testing.T) {
 	decide := func(def *core.Definition, task *core.Task, ev core.Event) core.Decision {
@@ -110,18 +110,18 @@ func TestAlertOfAnUndo(t *testing.T) {
 		if got := alertOf(end.Effects); !slices.Equal(got, c.want) {
 			t.Errorf("%s: raised %+v, want %+v", name, got, c.want)
 		}
-		tells := c.replyTo || len(c.want) > 0
-		if (end.Task.ResendAt != 0) != tells || end.Settles != tells || end.Task.AtRest() == tells {
-			t.Errorf("%s: to be told again at %s, settles %v", name, end.Task.ResendAt, end.Settles)
+		reports := c.replyTo || len(c.want) > 0
+		if (end.Task.ResendAt != 0) != reports || end.Settles != reports || end.Task.AtRest() == reports {
+			t.Errorf("%s: to be reported again at %s, settles %v", name, end.Task.ResendAt, end.Settles)
 		}
-		if !tells {
+		if !reports {
 			continue
 		}
 		if again := decide(def, end.Task, core.Settle{}); !slices.Equal(alertOf(again.Effects), c.want) {
 			t.Errorf("%s: again %+v", name, again.Effects)
 		}
 		if s := core.Settled(end.Task); !s.AtRest() {
-			t.Errorf("%s: it is told, and not at rest", name)
+			t.Errorf("%s: it is reported, and not at rest", name)
 		}
 	}
 }

@@ -53,14 +53,14 @@ func (r *deciding) askedByParent(_ int, ev Event) (string, error) {
 		return "", nil
 	}
 	if newer { // it is kept, and what is sent names it
-		r.tellParent()
+		r.notifyParent()
 		return "", nil
 	}
 	return "the child is " + string(t.ProcessState), nil
 }
 
-// tellParent notifies the parent where its child is at an end, or has stopped.
-func (r *deciding) tellParent() {
+// notifyParent notifies the parent where its child is at an end, or has stopped.
+func (r *deciding) notifyParent() {
 	t := r.t
 	if t.Parent == nil {
 		return

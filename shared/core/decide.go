@@ -72,7 +72,7 @@ func (r *deciding) unchanged(task *Task, ignored string) (Decision, error) {
 		r.reemit()
 	}
 	if r.asked {
-		r.tellParent()
+		r.notifyParent()
 	}
 	if r.err != nil {
 		return Decision{}, r.err

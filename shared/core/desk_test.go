@@ -250,11 +250,11 @@ func (d *desk) commit(t *core.Task) {
 	d.task = stored(d, &next)
 }
 
-// settle commits what follows on a decision that told all of the end (P11).
+// settle commits what follows on a decision that reported all of the end (P11).
 func (d *desk) settle(dec core.Decision) {
 	d.Helper()
 	if !dec.Settles {
-		d.Fatalf("it has not told all of the end: %s", brief(dec.Effects))
+		d.Fatalf("it has not reported all of the end: %s", brief(dec.Effects))
 	}
 	d.commit(core.Settled(d.task))
 }
@@ -317,7 +317,7 @@ func faultOf(def *core.Definition, before *core.Task, dec core.Decision, ev core
 	case supervises(ev) && slices.ContainsFunc(dec.Effects, isRequest):
 		return fmt.Errorf("P16: the Supervisor asks an agent: %s", brief(dec.Effects))
 	case supervises(ev) && slices.ContainsFunc(dec.Effects, isStatus):
-		return fmt.Errorf("P11: the Supervisor tells a status: %s", brief(dec.Effects))
+		return fmt.Errorf("P11: the Supervisor reports a status: %s", brief(dec.Effects))
 	case dec.Settles != core.Settles(def, orEmpty(dec.Task), dec.Effects):
 		return errors.New("P11: Settles is not what Settles says")
 	case !dec.Changed:
@@ -345,9 +345,9 @@ func faultOfTask(def *core.Definition, t *core.Task) error {
 	case live != 0 && (bucket != "due" || at > live):
 		return fmt.Errorf("invariant 21: indexed in %q at %s, the earliest live time is %s", bucket, at, live)
 	case live == 0 && t.ProcessState == core.Error && (bucket != "attention" || at != t.Ended):
-		return fmt.Errorf("P9: a told Error belongs into attention, not into %q at %s", bucket, at)
+		return fmt.Errorf("P9: a reported Error belongs into attention, not into %q at %s", bucket, at)
 	case live == 0 && t.ProcessState != core.Error && bucket != "":
-		return fmt.Errorf("P9: an end that was told stands in %q", bucket)
+		return fmt.Errorf("P9: an end that was reported stands in %q", bucket)
 	}
 	for i := range t.Steps {
 		s := &t.Steps[i]

@@ -160,11 +160,11 @@ func (r *deciding) setEnd() {
 // and one to take it out again, it is the due time that stands there, if that is no more than as long
 // again (P9).
 func (r *deciding) resendTime() Time {
-	tell := r.at.Now.Add(r.resendAfter())
-	if due := r.t.Due; due > tell && due <= tell.Add(r.resendAfter()) {
+	resend := r.at.Now.Add(r.resendAfter())
+	if due := r.t.Due; due > resend && due <= resend.Add(r.resendAfter()) {
 		return due
 	}
-	return tell
+	return resend
 }
 
 // emitEnd emits the final status and alert. Where there is a status the Supervisor leaves both, status and
@@ -190,17 +190,17 @@ func (r *deciding) clearEnd() {
 // an operator's fact, and a re-emission must be the same, byte for byte (P12).
 func (r *deciding) keepEndStates(before *Task) {
 	moved := before.Definition != r.t.Definition // only a task whose final status was acknowledged is moved, and that is never sent again (P49)
-	told := before.Steps
+	reported := before.Steps
 	switch {
 	case r.t.ProcessState != Error:
 		return
 	case r.ended:
-		told = r.endSteps // one event may stop the task at a step, and answer another
+		reported = r.endSteps // one event may stop the task at a step, and answer another
 	case moved || before.ProcessState != Error:
 		return
 	}
 	for i := range r.t.Steps {
-		if s, was := &r.t.Steps[i], told[i].State; s.State != was && s.EndState == "" {
+		if s, was := &r.t.Steps[i], reported[i].State; s.State != was && s.EndState == "" {
 			s.EndState = was
 		}
 	}
@@ -224,7 +224,7 @@ func (r *deciding) emitFinal() {
 		}
 		r.emit(r.status(s))
 	}
-	r.tellParent()
+	r.notifyParent()
 	if RaisesAlert(r.def, t) {
 		r.emit(r.alert())
 	}

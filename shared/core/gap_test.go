@@ -38,7 +38,7 @@ func TestReplyOfTheOtherOperation(t *testing.T) {
 	d.expect(nil, "Compensating: a UndoWait/1", "")
 }
 
-// A code that is too long is cut between two characters: what is stored is what was told (P12).
+// A code that is too long is cut between two characters: what is stored is what was reported (P12).
 func TestLongCodesAreCutBetweenCharacters(t *testing.T) {
 	d := begun(t, step("a", grade(core.Idempotent)))
 	r := later("a", 1)
@@ -93,14 +93,14 @@ func TestResubmitRemovesTheDeadline(t *testing.T) {
 	}
 }
 
-// P11. An end that was left is not told any more. Broken by: left keeps the tell time.
-func TestEndThatWasLeftIsNotTold(t *testing.T) {
+// P11. An end that was left is not reported any more. Broken by: left keeps the resend time.
+func TestEndThatWasLeftIsNotReported(t *testing.T) {
 	for name, leave := range map[string]core.Event{"resubmit": core.Resubmit{ID: "r1"}, "undo": core.UndoCommand{ID: "u1"}, "cancel": cancel("c1")} {
 		d := begun(t, step("a", stopping))
-		d.decide(failed("a", 1)) // untold
+		d.decide(failed("a", 1)) // unreported
 		d.decide(leave)
 		if d.task.ResendAt != 0 {
-			t.Errorf("%s: to be told at %s", name, d.task.ResendAt)
+			t.Errorf("%s: to be reported at %s", name, d.task.ResendAt)
 		}
 	}
 }
@@ -194,15 +194,15 @@ func TestOneReplyFinishesOneStep(t *testing.T) {
 	}
 }
 
-// P12, I18. Steps that were done while the order was in Error are told by the Resubmit, after its
-// "started", and a redelivered one tells them in the same order, byte for byte.
-func TestStepsDoneInErrorAreToldByTheResubmit(t *testing.T) {
+// P12, I18. Steps that were done while the order was in Error are reported by the Resubmit, after its
+// "started", and a redelivered one sends them in the same order, byte for byte.
+func TestStepsDoneInErrorAreReportedByTheResubmit(t *testing.T) {
 	d := newDesk(t, workflow(step("a", stopping), step("b"), step("c")))
 	d.def.Notify = append(d.def.Notify, core.StatusStarted, core.StatusStepFinished)
 	d.decideAll(d.submit, failed("a", 1))
 	for _, name := range []string{"c", "b"} {
 		if effects := d.decide(done(name, 1)).Effects; len(effects) > 0 {
-			t.Errorf("in Error %s was told: %s", name, brief(effects))
+			t.Errorf("in Error %s was reported: %s", name, brief(effects))
 		}
 	}
 	if d.task.StatusSeq != d.task.EndSeq {
@@ -210,26 +210,26 @@ func TestStepsDoneInErrorAreToldByTheResubmit(t *testing.T) {
 	}
 	resubmit := core.Resubmit{ID: "r1", Command: d.task.Command}
 	first := d.decide(resubmit)
-	var told []string
+	var reported []string
 	last := 0
 	for _, e := range first.Effects {
 		if s, ok := e.(core.SendStatus); ok {
-			told = append(told, string(s.Status.Kind)+s.Status.Step)
+			reported = append(reported, string(s.Status.Kind)+s.Status.Step)
 			if s.Status.Seq != last+1 && last > 0 {
 				t.Errorf("%s has number %d after %d", s.Status.Kind, s.Status.Seq, last)
 			}
 			last = s.Status.Seq
 		}
 	}
-	if got := strings.Join(told, " "); got != "started step-finishedb step-finishedc" {
-		t.Errorf("told %s", got)
+	if got := strings.Join(reported, " "); got != "started step-finishedb step-finishedc" {
+		t.Errorf("reported %s", got)
 	}
 	if again := d.ignored(resubmit); snapshot(again) != snapshot(first.Effects) {
-		t.Errorf("told again as\n%s, first as\n%s", snapshot(again), snapshot(first.Effects))
+		t.Errorf("reported again as\n%s, first as\n%s", snapshot(again), snapshot(first.Effects))
 	}
 	for _, e := range d.decide(done("a", 2)).Effects {
 		if s, ok := e.(core.SendStatus); ok && (s.Status.Step == "b" || s.Status.Step == "c") {
-			t.Errorf("told once more: %+v", s.Status)
+			t.Errorf("reported once more: %+v", s.Status)
 		}
 	}
 }

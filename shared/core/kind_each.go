@@ -283,7 +283,7 @@ func (r *deciding) childEnded(i int, ev Event) (string, error) {
 	c := s.children()
 	switch {
 	case e.State == ChildError && c.Open[n].State == string(e.State):
-		return "it was told before", nil
+		return "it was reported before", nil
 	case e.State == ChildError, s.Undo && (e.State == ChildClosed || e.State == ChildExpired):
 		c.Open[n].State = string(e.State)
 		r.childInDoubt(i, e)

@@ -72,7 +72,7 @@ func (r *deciding) moveRefusal(to Target) string {
 	case t.InFlight():
 		return "a step is in flight; repeat the command when it has ended"
 	case t.ResendAt != 0:
-		return "its end has not been told yet; repeat the command in a moment"
+		return "its end has not been reported yet; repeat the command in a moment"
 	}
 	var refused []string
 	for _, d := range Differences(r.def, to.Definition, t) {

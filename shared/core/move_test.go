@@ -11,7 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// moving is a desk whose order has stopped, told, at b; a is Processed, c was not begun.
+// moving is a desk whose order has stopped, reported, at b; a is Processed, c was not begun.
 func moving(t *testing.T) *desk {
 	t.Helper()
 	d := newDesk(t, workflow(step("a"), step("b", after("a")), step("c", after("b"))))
@@ -70,7 +70,7 @@ func TestMoveIsRefusedWithTheDifferences(t *testing.T) {
 	}
 }
 
-// An operator who moves an order is told of each part of its definition that is another one (P49), but for
+// A plan of a move names each part of its definition that is another one (P49), but for
 // what the other parts imply, and for what starts orders.
 func TestEachPartOfADefinitionIsCompared(t *testing.T) {
 	implied := []string{"Name", "Schema", "Hash", "Expr", "Workflow", "Child", "Tokens", "Schedule"}
@@ -115,7 +115,7 @@ func TestEachPartOfADefinitionIsCompared(t *testing.T) {
 		was := reflect.ValueOf(v.Interface())
 		v.Set(other)
 		if len(core.Differences(whole(), changed, &core.Task{})) == 0 {
-			t.Errorf("no difference is told where %s is another one", at)
+			t.Errorf("no difference is reported where %s is another one", at)
 		}
 		v.Set(was)
 	}
@@ -133,7 +133,7 @@ func TestMoveRebuildsTheSteps(t *testing.T) {
 		t.Fatalf("%v %+v", err, dec.Task)
 	}
 	if dec.Task.EndCause != "" || dec.Task.ProcessState != core.Error || !dec.Task.Attention {
-		t.Errorf("it is %s, told again by %q", dec.Task.ProcessState, dec.Task.EndCause)
+		t.Errorf("it is %s, reported again by %q", dec.Task.ProcessState, dec.Task.EndCause)
 	}
 	if _, err := core.Decide(old, d.order, dec.Task, core.Settle{}, core.At{Now: d.now}); err == nil {
 		t.Error("it is decided by the definition that it no longer pins")
@@ -153,7 +153,7 @@ func TestMoveRebuildsTheSteps(t *testing.T) {
 	}
 }
 
-// What was tried stays told with the agent that was asked, whatever the new definition says.
+// What was tried stays reported with the agent that was asked, whatever the new definition says.
 func TestMoveKeepsTheAgentsOfAttempts(t *testing.T) {
 	d := moving(t)
 	d.task = fixture("Compensated", "Compensated", core.Compensated)
@@ -180,7 +180,7 @@ func TestMoveKeepsTheAgentsOfAttempts(t *testing.T) {
 	}
 }
 
-// P49: nothing in flight, its end told, the number seen, the same workflow; a fact lets an input differ.
+// P49: nothing in flight, its end reported, the number seen, the same workflow; a fact lets an input differ.
 func TestMoveIsRefusedByTheState(t *testing.T) {
 	same := []core.StepDefinition{step("a"), step("b", after("a")), step("c", after("b"))}
 	other := target("fedcba", same...)
@@ -195,7 +195,7 @@ func TestMoveIsRefusedByTheState(t *testing.T) {
 	}{
 		"in flight":      {func(t *core.Task) { t.Steps[1].State = core.Processing }, core.Target{Definition: target("fedcba", same...)}, 4, "in flight"},
 		"an undo":        {func(t *core.Task) { t.ProcessState, t.Phase = core.Compensating, "" }, core.Target{Definition: target("fedcba", same...)}, 4, "this one is Compensating"},
-		"untold":         {func(t *core.Task) { t.ResendAt = noon }, core.Target{Definition: target("fedcba", same...)}, 4, "not been told"},
+		"unreported":     {func(t *core.Task) { t.ResendAt = noon }, core.Target{Definition: target("fedcba", same...)}, 4, "not been reported"},
 		"other workflow": {func(*core.Task) {}, core.Target{Definition: other}, 4, "of the workflow other"},
 		"unknown":        {func(*core.Task) {}, core.Target{Absent: "no such definition"}, 4, "no such definition"},
 		"old number":     {func(*core.Task) {}, core.Target{Definition: target("fedcba", same...)}, 3, "another command"},
@@ -324,8 +324,8 @@ func TestResubmitWithADefinitionIsOneCommand(t *testing.T) {
 	}
 }
 
-// P12: an end that was told before the Move is not told again, whatever comes a second time.
-func TestMoveDoesNotTellAgain(t *testing.T) {
+// P12: an end that was reported before the Move is not reported again, whatever comes a second time.
+func TestMoveDoesNotReportAgain(t *testing.T) {
 	d := moving(t)
 	d.task.EndCause, d.task.EndSeq, d.task.EndStep = "reply/b/3/failed", 1, "b"
 	dec := d.command(t, core.Move{ID: "m", Command: 4, To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")), step("d", after("b")))}}, core.SizeLimit{})
@@ -333,7 +333,7 @@ func TestMoveDoesNotTellAgain(t *testing.T) {
 	d.def = target("fedcba", step("a"), step("b", after("a")), step("d", after("b")))
 	again, err := core.Decide(d.def, d.order, d.task, reply("b", inRun, inAttempt, core.Do, core.OutcomeFailed), core.At{Now: d.now})
 	if err != nil || again.Changed || len(again.Effects) > 0 {
-		t.Errorf("%v, it tells again: %s", err, brief(again.Effects))
+		t.Errorf("%v, it reports again: %s", err, brief(again.Effects))
 	}
 }
 

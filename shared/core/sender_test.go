@@ -16,11 +16,11 @@ func TestVerdictsSayWhoAndWhy(t *testing.T) {
 		t.Fatal(err)
 	}
 	undo := core.UndoCommand{ID: "u", Command: 99, Sender: core.Sender{By: "ann", Reason: strings.Repeat("é", core.MaxMessage)}}
-	told, err := core.Decide(def, nil, d.Task, undo, core.At{Now: 2000})
-	if err != nil || len(told.Task.Verdicts) != 1 {
-		t.Fatalf("%+v %v", told, err)
+	reported, err := core.Decide(def, nil, d.Task, undo, core.At{Now: 2000})
+	if err != nil || len(reported.Task.Verdicts) != 1 {
+		t.Fatalf("%+v %v", reported, err)
 	}
-	if v := told.Task.Verdicts[0]; v.By != "ann" || !strings.HasPrefix(v.Note, "éé") || len(v.Note) > core.MaxMessage || *told.Verdict != v {
+	if v := reported.Task.Verdicts[0]; v.By != "ann" || !strings.HasPrefix(v.Note, "éé") || len(v.Note) > core.MaxMessage || *reported.Verdict != v {
 		t.Errorf("%+v", v)
 	}
 	cancel := core.Cancel{OrderID: orderID, ID: "c", Sender: core.Sender{By: "ann", Reason: "x"}}
@@ -31,11 +31,11 @@ func TestVerdictsSayWhoAndWhy(t *testing.T) {
 		}
 		return n
 	}}
-	told, err = core.Decide(def, nil, d.Task, cancel, core.At{Now: 2000, SizeLimit: full})
-	if err != nil || len(told.Task.Verdicts) != 1 {
-		t.Fatalf("%+v %v", told, err)
+	reported, err = core.Decide(def, nil, d.Task, cancel, core.At{Now: 2000, SizeLimit: full})
+	if err != nil || len(reported.Task.Verdicts) != 1 {
+		t.Fatalf("%+v %v", reported, err)
 	}
-	if v := told.Task.Verdicts[0]; v.By != "" || v.Note != "" || !v.Accepted || *told.Verdict != v {
+	if v := reported.Task.Verdicts[0]; v.By != "" || v.Note != "" || !v.Accepted || *reported.Verdict != v {
 		t.Errorf("%+v", v)
 	}
 }

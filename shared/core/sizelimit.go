@@ -184,7 +184,7 @@ func longest(def *Definition, t *Task) *Task {
 }
 
 // longestStep gives the times different values, so that none is left out.
-func longestStep(t *Task, d *StepDefinition, s *Step, cause string, told bool) Step {
+func longestStep(t *Task, d *StepDefinition, s *Step, cause string, reported bool) Step {
 	far := farAfter(t)
 	c := Step{
 		Name: d.Name, State: Compensating, LockedBy: strings.Repeat("x", maxName), Attempt: manyOf, First: manyOf, FailureCount: manyOf,
@@ -217,7 +217,7 @@ func longestStep(t *Task, d *StepDefinition, s *Step, cause string, told bool) S
 	if d.OnFailure == OnFailureContinue || s.FailureCode != "" {
 		c.FailureCode = strings.Repeat("x", maxCode)
 	}
-	if told || s.FinishSeq != 0 {
+	if reported || s.FinishSeq != 0 {
 		c.FinishSeq, c.FinishCause = manyOf, cause
 	}
 	return c

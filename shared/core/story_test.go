@@ -32,7 +32,7 @@ func TestStories(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := tell(t, string(text))
+			got := report(t, string(text))
 			if got == string(text) {
 				return
 			}
@@ -58,8 +58,8 @@ func difference(want, got string) string {
 	return ""
 }
 
-// tell plays a story and answers it with its outcomes.
-func tell(t *testing.T, text string) string {
+// report plays a story and returns it with its outcomes.
+func report(t *testing.T, text string) string {
 	s := &story{desk: &desk{TB: t, now: noon, by: "scheduler-1", order: json.RawMessage(`{"n":1}`)}, def: workflow()}
 	s.expr = &expressions{
 		when:  map[int]func(core.Environment) (bool, error){},
@@ -162,7 +162,7 @@ func (s *story) workflow(opts map[string]string) {
 			if v == "fails" {
 				s.expr.output = func(core.Environment) (json.RawMessage, error) { return nil, errors.New("no such field") }
 			}
-		case "tells":
+		case "reports":
 			s.def.Notify = append(s.def.Notify, core.StatusStarted, core.StatusStepFinished, core.StatusUndoing, core.StatusProgress)
 		default:
 			s.Fatalf("workflow has no %q", k)
@@ -366,7 +366,7 @@ func (s *story) event(kind string, words []string, opts map[string]string) {
 		s.printf("  the process dies before it has sent anything")
 	case dec.Settles:
 		s.commit(core.Settled(s.task))
-		s.printf("  told")
+		s.printf("  reported")
 	}
 	s.printIndex()
 }
@@ -502,7 +502,7 @@ func (s *story) sweepAll(backlog string) {
 		s.print(before, dec)
 		if dec.Settles {
 			s.commit(core.Settled(s.task))
-			s.printf("  told")
+			s.printf("  reported")
 		}
 	}
 	if len(events) > 0 {
@@ -518,7 +518,7 @@ func (s *story) restart() {
 	s.printEffects(dec.Effects)
 	if dec.Settles {
 		s.commit(core.Settled(s.task))
-		s.printf("  told")
+		s.printf("  reported")
 	}
 	s.printIndex()
 }

@@ -54,7 +54,7 @@ const (
 
 	submitted = eventKind(iota) - 1
 	deadlinePassed
-	tellOverdue
+	resendOverdue
 	wakeTask
 	settle
 	cancel
@@ -91,7 +91,7 @@ func kindOf(ev Event) (eventKind, string) {
 	case DeadlinePassed:
 		return deadlinePassed, ""
 	case ResendDue:
-		return tellOverdue, ""
+		return resendOverdue, ""
 	case Settle:
 		return settle, ""
 	case Cancel:
@@ -251,8 +251,8 @@ var (
 		{deadlinePassed, []mode{undoing, errForward, errUndo}, ignore("a deadline binds only a task that goes forward")},
 		{deadlinePassed, ended, ignore(hasEnded)},
 
-		{tellOverdue, []mode{errForward, errUndo, processed, compensated, cancelled, closed}, action((*deciding).resendDue)},
-		{tellOverdue, []mode{going, undoing}, ignore("there is no final status to send")},
+		{resendOverdue, []mode{errForward, errUndo, processed, compensated, cancelled, closed}, action((*deciding).resendDue)},
+		{resendOverdue, []mode{going, undoing}, ignore("there is no final status to send")},
 		{settle, []mode{errForward, errUndo, processed, compensated, cancelled, closed}, action((*deciding).settle)},
 		{settle, []mode{going, undoing}, ignore("there is no final status to send")},
 

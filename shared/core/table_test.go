@@ -118,13 +118,13 @@ wake         Compensated   -             -             -              -
 
 // The same of every event of a task: the task's state afterwards, "-" where nothing changes, "="
 // where something does and the state stays, "refused" for a refusal that is kept, "error" for one
-// that only its sender is told.
+// that only its sender knows.
 const taskTransitions = `
 event     unknown     Processing    Compensating  Error-forward  Error-undo    Processed  Compensated  Cancelled   Closed
 submit    Processing  -             -             -              -             -          -            -           -
 other     Processing  error         error         error          error         error      error        error       error
 deadline  -           Compensating  -             -              -             -          -            -           -
-tell      -           -             -             =              =             =          =            =           =
+report      -           -             -             =              =             =          =            =           =
 settle    -           -             -             -              -             -          -            -           -
 wake      -           -             =             -              -             -          -            -           -
 cancel    Cancelled   Compensating  =             Compensating   =             refused    Cancelled    =           refused
@@ -209,7 +209,7 @@ func taskEvent(event string) core.Event {
 	other := submit
 	other.ContentHash = "decaf"
 	return map[string]core.Event{
-		"submit": submit, "other": other, "deadline": core.DeadlinePassed{Run: inRun}, "tell": core.ResendDue{},
+		"submit": submit, "other": other, "deadline": core.DeadlinePassed{Run: inRun}, "report": core.ResendDue{},
 		"settle": core.Settle{}, "wake": core.Wake{Run: inRun}, "cancel": core.Cancel{OrderID: orderID, ID: "c1", Run: inRun},
 		"undo": core.UndoCommand{ID: "c1", Command: 4}, "resubmit": core.Resubmit{ID: "c1", Command: 4},
 		"resolve": core.Resolve{ID: "c1", Command: 4, Step: "a", Fact: core.NotHappened},

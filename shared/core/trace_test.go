@@ -93,8 +93,8 @@ func TestH6QuietTimeContainsTheClockSkew(t *testing.T) {
 }
 
 // H7. Broken by: request leaves out Grade, or take does not raise Attempt: the agent's ledger
-// tells a copy from a new attempt by them (P31).
-func TestH7RequestsOfAPlainServiceCanBeToldApart(t *testing.T) {
+// distinguishes a copy from a new attempt by them (P31).
+func TestH7RequestsOfAPlainServiceAreDistinguished(t *testing.T) {
 	d := newDesk(t, workflow(step("a", grade(core.Plain))))
 	first := requests(d.decide(d.submit).Effects)[0]
 	duplicate := requests(d.ignored(d.submit))[0]
@@ -390,7 +390,7 @@ func TestH26AskingAgainDoesNotMoveTheWait(t *testing.T) {
 }
 
 // H27. Broken by: Settles answers true for any end.
-func TestH27OnlyWhoToldSettles(t *testing.T) {
+func TestH27OnlyTheSenderOfTheEndSettles(t *testing.T) {
 	d := begun(t, step("a"))
 	d.decide(done("a", 1)) // crash
 	if dec := d.decide(d.submit); dec.Settles || len(dec.Effects) > 0 {
@@ -401,7 +401,7 @@ func TestH27OnlyWhoToldSettles(t *testing.T) {
 	}
 	stopped := begun(t, step("a", stopping))
 	dec := stopped.decide(failed("a", 1))
-	for i := range dec.Effects { // an Error is told by status and alert together
+	for i := range dec.Effects { // an Error is reported by status and alert together
 		if core.Settles(stopped.def, stopped.task, dec.Effects[i:i+1]) {
 			t.Errorf("%s alone counts as all", brief(dec.Effects[i:i+1]))
 		}
@@ -465,13 +465,13 @@ func TestH31ResubmitClaimsHandedBackStepsToo(t *testing.T) {
 	}
 }
 
-// H32. Broken by: Restart leaves out the untold end. (That a status in memory is settled when it
+// H32. Broken by: Restart leaves out the unreported end. (That a status in memory is settled when it
 // is taken is the embedded runtime's part, P27.)
-func TestH32UntoldEndSurvivesTheProcess(t *testing.T) {
+func TestH32UnreportedEndSurvivesTheProcess(t *testing.T) {
 	d := begun(t, step("a"))
 	first := snapshot(d.decide(done("a", 1)).Effects) // put into a queue that dies with the process
 	if bucket, _ := core.Index(d.task); d.task.ResendAt == 0 || bucket != "due" {
-		t.Fatalf("untold, and in %q", bucket)
+		t.Fatalf("unreported, and in %q", bucket)
 	}
 	dec, err := core.Restart(d.def, d.order, d.task, core.At{Now: d.now})
 	if err != nil || snapshot(dec.Effects) != first || !dec.Settles {
@@ -553,9 +553,9 @@ func TestUnfitDocument(t *testing.T) {
 	}
 }
 
-// P12. An Error is told again as it was told first, whatever its steps and its commands have done
+// P12. An Error is reported again as it was reported first, whatever its steps and its commands have done
 // since. Broken by: Decide does not remember, or the alert names Command instead of EndCommand.
-func TestErrorIsToldAgainAsItWas(t *testing.T) {
+func TestErrorIsReportedAgainAsItWas(t *testing.T) {
 	d := begun(t, step("a", stopping), step("b"))
 	first := snapshot(d.decide(failed("a", 1)).Effects)
 	d.wait(core.Minute)
@@ -565,9 +565,9 @@ func TestErrorIsToldAgainAsItWas(t *testing.T) {
 		t.Errorf("\n got %s\nwant %s", again, first)
 	}
 	undo := undoError(t)
-	told := snapshot(undo.ignored(undoFailed("a", 3)))
+	reported := snapshot(undo.ignored(undoFailed("a", 3)))
 	undo.decide(cancel("c1"))
-	if again := snapshot(undo.ignored(undoFailed("a", 3))); again != told {
-		t.Errorf("\n got %s\nwant %s", again, told)
+	if again := snapshot(undo.ignored(undoFailed("a", 3))); again != reported {
+		t.Errorf("\n got %s\nwant %s", again, reported)
 	}
 }

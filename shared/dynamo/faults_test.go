@@ -147,7 +147,7 @@ func TestAnothersWriteIsNoneOfOurs(t *testing.T) {
 }
 
 // A write whose answer was lost and on top of which others have written is neither theirs nor
-// refused: that is unknown, and the caller is told so.
+// refused: that is unknown, and the caller gets that error.
 func TestAnOvertakenWriteIsInDoubt(t *testing.T) {
 	f := newFaulty(t, dynamo.Options{Shards: 4})
 	other := dynamo.New(f.clean, f.names.Tables, dynamo.Options{Shards: 4})

@@ -48,7 +48,7 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// A lease tells until when its owner took it last; one that nothing ever took tells no time.
+// A lease says until when its owner took it last; one that was never taken says no time.
 func TestLeaseUntil(t *testing.T) {
 	s := backends(t, dynamo.Options{Shards: 2}).Store.(*dynamo.Store)
 	if until, err := s.LeaseUntil(t.Context(), "sweep/0"); err != nil || !until.IsZero() {

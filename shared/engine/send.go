@@ -143,7 +143,7 @@ func (p *post) add(i int, effect core.Effect) {
 		p.put(port.Tasks, i, e, port.Message{Value: &message.Child{Schema: message.ChildSchema, Ended: &e}})
 	case core.SendStatus:
 		if p.jobs[i].unsent == nil { // its alert was raised
-			p.tell(i, e)
+			p.report(i, e)
 		}
 	}
 }
@@ -157,9 +157,9 @@ func (p *post) delay(e core.SendWake) (time.Duration, bool) {
 	return d, d <= port.MaxDelay
 }
 
-// tell adds a status. A name that the operator took off the list can never be notified, so that
+// report adds a status. A name that the operator took off the list can never be notified, so that
 // waiting for it would not help: it is counted and passed over.
-func (p *post) tell(i int, e core.SendStatus) {
+func (p *post) report(i int, e core.SendStatus) {
 	key := "reply-to:" + e.ReplyTo
 	if _, known := p.at[key]; !known {
 		q, err := p.sender.Queues.ReplyTo(e.ReplyTo)

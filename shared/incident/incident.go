@@ -33,13 +33,13 @@ const (
 	// quietTime is how long no order has stopped before an incident is over: longer than noteEvery, and than an index is
 	// behind its table and one clock behind another.
 	quietTime = time.Minute
-	// tellingTime is how long the handler that opened an incident has to publish its alert; then a sweep does.
-	tellingTime = 30 * time.Second
+	// publishTime is how long the handler that opened an incident has to publish its alert; then a sweep does.
+	publishTime = 30 * time.Second
 	// mostCounted bounds what one sweep reads of the orders in Error.
 	mostCounted = 10_000
 	pageSize    = 1_000
-	// toldAgain is how long after a sweep could not publish an alert the next try is.
-	toldAgain = time.Minute
+	// tryAgain is how long after a sweep could not publish an alert the next try is.
+	tryAgain = time.Minute
 	// tries: a conflict is another incident that was opened at the same moment.
 	tries = 8
 )
@@ -55,14 +55,14 @@ type ID struct {
 // Incident is one that is open.
 type Incident struct {
 	ID
-	Opened core.Time       `json:"opened"`
-	First  core.RaiseAlert `json:"first"`          // of the order that opened it
-	Last   core.Time       `json:"last"`           // when an order stopped last, to noteEvery
-	Told   core.Time       `json:"told,omitzero"`  // when its last alert was published
-	Over   core.Time       `json:"over,omitzero"`  // none was in Error any more; that has still to be published
-	Orders int             `json:"orders"`         // in that alert
-	Most   int             `json:"most"`           // that were in Error at once, as sweeps have seen it
-	More   bool            `json:"more,omitempty"` // of undone ones: further orders have come since that alert
+	Opened    core.Time       `json:"opened"`
+	First     core.RaiseAlert `json:"first"`          // of the order that opened it
+	Last      core.Time       `json:"last"`           // when an order stopped last, to noteEvery
+	Published core.Time       `json:"told,omitzero"`  // when its last alert was published
+	Over      core.Time       `json:"over,omitzero"`  // none was in Error any more; that has still to be published
+	Orders    int             `json:"orders"`         // in that alert
+	Most      int             `json:"most"`           // that were in Error at once, as sweeps have seen it
+	More      bool            `json:"more,omitempty"` // of undone ones: further orders have come since that alert
 }
 
 // document is what is stored.
@@ -70,11 +70,11 @@ type document struct {
 	Open []Incident `json:"open"`
 }
 
-// Config is what Incidents stand on. Records, Tasks, Tell and Clock are required.
+// Config is what Incidents stand on. Records, Tasks, Publish and Clock are required.
 type Config struct {
 	Records  port.Ledger
 	Tasks    Tasks
-	Tell     func(ctx context.Context, alert message.Alert) error // is done when the operator will see it
+	Publish  func(ctx context.Context, alert message.Alert) error // is done when the operator will see it
 	Clock    port.Clock
 	Window   time.Duration // 0: DefaultWindow
 	Reminder time.Duration // 0: DefaultReminder; negative: none
@@ -142,11 +142,11 @@ func (s *Incidents) Raise(ctx context.Context, a core.RaiseAlert) error {
 // first publishes the alert of an incident that was just opened.
 func (s *Incidents) first(ctx context.Context, x Incident) {
 	log := s.cfg.Log.With("order", x.First.OrderID, "workflow", x.Workflow, "step", x.Step)
-	if err := s.tell(ctx, x, message.AlertFirst, 1); err != nil {
+	if err := s.publish(ctx, x, message.AlertFirst, 1); err != nil {
 		log.ErrorContext(ctx, "an alert was not taken; the next sweep tries again", "error", err)
 		return
 	}
-	if err := s.change(ctx, told(x, s.cfg.Clock.Now(), 1)); err != nil {
+	if err := s.change(ctx, published(x, s.cfg.Clock.Now(), 1)); err != nil {
 		log.WarnContext(ctx, "it is not stored that an alert was taken; it may come again", "error", err)
 	}
 }
@@ -166,14 +166,14 @@ func (d *document) same(x Incident) *Incident {
 	return nil
 }
 
-// told is the change after an alert was published.
-func told(x Incident, now time.Time, orders int) func(*document) bool {
+// published is the change after an alert was published.
+func published(x Incident, now time.Time, orders int) func(*document) bool {
 	return func(d *document) bool {
 		y := d.same(x)
 		if y == nil {
 			return false
 		}
-		y.Told, y.Orders, y.Most = core.TimeOf(now), orders, max(y.Most, orders)
+		y.Published, y.Orders, y.Most = core.TimeOf(now), orders, max(y.Most, orders)
 		y.More = y.More && (!x.More || y.Last != x.Last) // they came while it was published
 		return true
 	}
@@ -264,10 +264,10 @@ func (s *Incidents) visit(ctx context.Context, x Incident, f found, whole bool, 
 		if shown.First.Accepts = (core.Accepted{}); f.orders > 0 && !f.first {
 			shown.First = f.example
 		}
-		if err := s.tell(ctx, shown, kind, orders); err != nil {
+		if err := s.publish(ctx, shown, kind, orders); err != nil {
 			return err
 		}
-		return s.change(ctx, told(x, now, orders))
+		return s.change(ctx, published(x, now, orders))
 	}
 }
 
@@ -284,7 +284,7 @@ func (s *Incidents) wasRefused(id ID, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at, was := s.refused[id]
-	return was && now.Sub(at.Std()) < toldAgain
+	return was && now.Sub(at.Std()) < tryAgain
 }
 
 // over ends an incident, unless another order has stopped since it was looked at.
@@ -300,7 +300,7 @@ func (s *Incidents) over(ctx context.Context, x Incident, now time.Time) error {
 	if err != nil || !ended {
 		return err
 	}
-	if err := s.tell(ctx, x, message.AlertOver, 0); err != nil {
+	if err := s.publish(ctx, x, message.AlertOver, 0); err != nil {
 		return err
 	}
 	return s.drop(ctx, x)
@@ -324,11 +324,11 @@ const quietEnd message.AlertKind = "quiet"
 // whole says that all orders in Error were read: of the others none may be left.
 func (s *Incidents) due(x Incident, orders int, whole bool, now time.Time) message.AlertKind {
 	age := now.Sub(x.Opened.Std())
-	since := now.Sub(x.Told.Std())
+	since := now.Sub(x.Published.Std())
 	switch {
-	case x.Told == 0 && age >= tellingTime:
+	case x.Published == 0 && age >= publishTime:
 		return message.AlertFirst
-	case x.Told == 0:
+	case x.Published == 0:
 		return ""
 	case x.Undone && since < s.cfg.Window:
 		return ""
@@ -412,11 +412,11 @@ func (s *Incidents) count(ctx context.Context, d document, now time.Time) (order
 	return orders, counts, false, nil
 }
 
-func (s *Incidents) tell(ctx context.Context, x Incident, kind message.AlertKind, orders int) error {
+func (s *Incidents) publish(ctx context.Context, x Incident, kind message.AlertKind, orders int) error {
 	if x.Undone {
 		orders = 0 // none is in Error
 	}
-	return s.cfg.Tell(ctx, message.Alert{
+	return s.cfg.Publish(ctx, message.Alert{
 		Kind: kind, RaiseAlert: x.First, Orders: orders, Most: max(x.Most, orders), Since: x.Opened, Others: x.Workflow == "",
 	})
 }

@@ -21,15 +21,15 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
-// desk is an operator's: which orders are in Error, and what was told.
+// desk is an operator's: which orders are in Error, and what was reported.
 type desk struct {
 	t         testing.TB
 	now       time.Time
 	inError   map[string]core.RaiseAlert
-	told      []message.Alert
-	broken    error  // of telling
+	published []message.Alert
+	broken    error  // of reporting
 	unlisted  error  // of the state store
-	telling   func() // runs while an alert is told
+	reporting func() // runs while an alert is reported
 	pageSize  int    // of a listing
 	meanwhile func() // runs while a sweep reads the orders in Error
 	records   port.Ledger
@@ -39,13 +39,13 @@ type desk struct {
 func newDesk(t testing.TB, change func(*incident.Config)) *desk {
 	d := &desk{t: t, now: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC), inError: map[string]core.RaiseAlert{}, pageSize: 2, records: memory.NewLedger()}
 	config := incident.Config{Records: bearing{d.records, d}, Tasks: d, Clock: port.ClockFunc(func() time.Time { return d.now }), Log: slog.New(slog.DiscardHandler),
-		Tell: func(ctx context.Context, a message.Alert) error {
-			d.bears(ctx, "Tell")
-			if d.telling != nil {
-				d.telling()
+		Publish: func(ctx context.Context, a message.Alert) error {
+			d.bears(ctx, "Publish")
+			if d.reporting != nil {
+				d.reporting()
 			}
 			if d.broken == nil {
-				d.told = append(d.told, a)
+				d.published = append(d.published, a)
 			}
 			return d.broken
 		}}
@@ -136,27 +136,27 @@ func (d *desk) sweepAfter(pause time.Duration) map[string]port.Stopped {
 	return counts
 }
 
-// want checks what was told since the last time: kinds and numbers of orders.
+// want checks what was reported since the last time: kinds and numbers of orders.
 func (d *desk) want(what string, kinds ...string) {
 	d.t.Helper()
 	var got []string
-	for _, a := range d.told {
+	for _, a := range d.published {
 		got = append(got, fmt.Sprintf("%s %d", a.Kind, a.Orders))
 	}
 	if !slices.Equal(got, kinds) {
-		d.t.Errorf("%s: told %q, want %q", what, got, kinds)
+		d.t.Errorf("%s: reported %q, want %q", what, got, kinds)
 	}
-	d.told = nil
+	d.published = nil
 }
 
-// The first order is told at once, their number when the window closes and when it has doubled, then that they still wait, and that
+// The first order is reported at once, their number when the window closes and when it has doubled, then that they still wait, and that
 // it is over. What happens afterwards is another incident.
 func TestLifeOfAnIncident(t *testing.T) {
 	d := newDesk(t, nil)
 	d.want("nothing has stopped")
 	d.stop("o-1", "order", "pay", "declined")
-	if len(d.told) != 1 || d.told[0].OrderID != "o-1" || d.told[0].Since != core.TimeOf(d.now) || d.told[0].RaiseAlert.Message != "no funds" {
-		t.Errorf("%+v", d.told)
+	if len(d.published) != 1 || d.published[0].OrderID != "o-1" || d.published[0].Since != core.TimeOf(d.now) || d.published[0].RaiseAlert.Message != "no funds" {
+		t.Errorf("%+v", d.published)
 	}
 	d.want("at once", "first 1")
 	for i := range 6 {
@@ -184,15 +184,15 @@ func TestLifeOfAnIncident(t *testing.T) {
 	d.stop("o-3", "order", "pay", "declined")
 	d.sweepAfter(time.Minute)
 	d.want("twice as many", "more 14")
-	d.sweepAfter(24*time.Hour - 43*time.Minute) // since the others were told
+	d.sweepAfter(24*time.Hour - 43*time.Minute) // since the others were reported
 	for _, id := range []string{"b-1", "c-1", "d-1"} {
 		delete(d.inError, id)
 	}
 	d.sweepAfter(time.Minute)
 	d.want("three are over", "over 0", "over 0", "over 0")
 	d.sweepAfter(42 * time.Minute)
-	if len(d.told) != 1 || d.told[0].OrderID != "o-1" || d.told[0].Most != 14 {
-		t.Errorf("%+v", d.told)
+	if len(d.published) != 1 || d.published[0].OrderID != "o-1" || d.published[0].Most != 14 {
+		t.Errorf("%+v", d.published)
 	}
 	d.want("a day later", "reminder 14")
 	clear(d.inError)
@@ -206,7 +206,7 @@ func TestLifeOfAnIncident(t *testing.T) {
 	d.want("again", "first 1")
 }
 
-// Orders that were undone wait for nothing: the first is told at once, that there were more when a window closes, and the end is not.
+// Orders that were undone wait for nothing: the first is reported at once, that there were more when a window closes, and the end is not.
 // The state store is not asked for them.
 func TestUndoneOrders(t *testing.T) {
 	d := newDesk(t, nil)
@@ -219,7 +219,7 @@ func TestUndoneOrders(t *testing.T) {
 	}
 	undone("o-1")
 	d.want("at once", "first 0")
-	undone("o-1") // told again (P11)
+	undone("o-1") // reported again (P11)
 	d.sweepAfter(20 * time.Minute)
 	d.want("it was the only one")
 	undone("o-2")
@@ -229,8 +229,8 @@ func TestUndoneOrders(t *testing.T) {
 	d.sweepAfter(14 * time.Minute)
 	d.want("within the window")
 	d.sweepAfter(time.Minute)
-	if len(d.told) != 1 || d.told[0].OrderID != "o-2" || !d.told[0].Undone {
-		t.Errorf("%+v", d.told)
+	if len(d.published) != 1 || d.published[0].OrderID != "o-2" || !d.published[0].Undone {
+		t.Errorf("%+v", d.published)
 	}
 	d.want("the window closes", "more 0")
 	undone("o-5")
@@ -247,7 +247,7 @@ func TestUndoneOrders(t *testing.T) {
 	}
 }
 
-// Beyond the number of incidents that are told apart undone orders and those in Error are not mixed.
+// Beyond the number of incidents that are distinguished undone orders and those in Error are not mixed.
 func TestManyUndone(t *testing.T) {
 	d := newDesk(t, nil)
 	for i := range incident.MostOpen + 2 {
@@ -256,12 +256,12 @@ func TestManyUndone(t *testing.T) {
 		}
 	}
 	d.stop("e-1", "order", "pay", "declined")
-	if n := len(d.told); n != incident.MostOpen+2 || !d.told[n-2].Others || !d.told[n-2].Undone || !d.told[n-1].Others || d.told[n-1].Undone {
-		t.Errorf("%d told, the last ones %+v", len(d.told), d.told[max(0, len(d.told)-2):])
+	if n := len(d.published); n != incident.MostOpen+2 || !d.published[n-2].Others || !d.published[n-2].Undone || !d.published[n-1].Others || d.published[n-1].Undone {
+		t.Errorf("%d reported, the last ones %+v", len(d.published), d.published[max(0, len(d.published)-2):])
 	}
 }
 
-// An incident lasts as long as its window, so that an order that is fixed and stops again is told once.
+// An incident lasts as long as its window, so that an order that is fixed and stops again is reported once.
 func TestWindow(t *testing.T) {
 	d := newDesk(t, nil)
 	d.stop("o-1", "order", "pay", "declined")
@@ -282,14 +282,14 @@ func TestWindow(t *testing.T) {
 	d.want("it closes too", "more 16")
 }
 
-// An alert that was not taken is told by a later sweep, and so is one whose process died before it told it.
-func TestWhatWasNotTakenIsToldAgain(t *testing.T) {
+// An alert that was not taken is reported by a later sweep, and so is one whose process died before it reported it.
+func TestWhatWasNotTakenIsReportedAgain(t *testing.T) {
 	d := newDesk(t, nil)
 	d.broken = errors.New("no mail")
 	d.stop("o-1", "order", "pay", "declined")
 	d.broken = nil
 	d.sweepAfter(10 * time.Second)
-	d.want("the one that opened it may be telling it")
+	d.want("the one that opened it may be reporting it")
 	d.broken = errors.New("no mail")
 	d.now = d.now.Add(30 * time.Second)
 	if _, err := d.Sweep(marked); err == nil || !strings.Contains(err.Error(), "no mail") || !strings.Contains(err.Error(), `"pay"`) {
@@ -302,7 +302,7 @@ func TestWhatWasNotTakenIsToldAgain(t *testing.T) {
 	d.broken = errors.New("no mail")
 	d.now = d.now.Add(20 * time.Minute)
 	if _, err := d.Sweep(marked); err == nil {
-		t.Error("that it is over was not told, and that is no error")
+		t.Error("that it is over was not reported, and that is no error")
 	}
 	d.broken = nil
 	d.sweepAfter(time.Minute)
@@ -328,7 +328,7 @@ func TestNoOrderIsLostAtTheEnd(t *testing.T) {
 		t.Errorf("%d incidents are open", n)
 	}
 
-	// It was over, and that could not be told.
+	// It was over, and that could not be reported.
 	clear(d.inError)
 	d.broken = errors.New("no mail")
 	d.now = d.now.Add(time.Minute)
@@ -360,8 +360,8 @@ func TestMoreThanASweepReads(t *testing.T) {
 	d.want("all was read", "over 0")
 }
 
-// An alert that was never taken is told although a sweep does not come to its orders.
-func TestFirstIsToldAlthoughItWasNotRead(t *testing.T) {
+// An alert that was never taken is reported although a sweep does not come to its orders.
+func TestFirstIsReportedAlthoughItWasNotRead(t *testing.T) {
 	d := newDesk(t, nil)
 	d.broken = errors.New("no mail")
 	d.stop("o-1", "order", "pay", "declined")
@@ -379,20 +379,20 @@ func TestFirstIsToldAlthoughItWasNotRead(t *testing.T) {
 func TestLaterAlertsNameWhatIsInError(t *testing.T) {
 	d := newDesk(t, nil)
 	d.stop("o-1", "order", "pay", "declined")
-	if !d.told[0].Accepts.Resubmit {
-		t.Errorf("%+v", d.told[0])
+	if !d.published[0].Accepts.Resubmit {
+		t.Errorf("%+v", d.published[0])
 	}
 	d.now = d.now.Add(time.Minute)
 	d.stop("o-2", "order", "pay", "declined")
 	d.now = d.now.Add(time.Minute)
 	d.stop("o-3", "order", "pay", "declined")
 	d.sweepAfter(14 * time.Minute)
-	if a := d.told[1]; a.OrderID != "o-1" || a.Accepts != (core.Accepted{}) || a.RaiseAlert.Message != "no funds" {
+	if a := d.published[1]; a.OrderID != "o-1" || a.Accepts != (core.Accepted{}) || a.RaiseAlert.Message != "no funds" {
 		t.Errorf("%+v", a)
 	}
 	delete(d.inError, "o-1")
 	d.sweepAfter(25 * time.Hour)
-	if a := d.told[2]; a.OrderID != "o-2" || a.Orders != 2 || a.Step != "pay" || a.Code != "declined" || a.RaiseAlert.Message != "no funds" || a.Workflow != "order" || a.Accepts != (core.Accepted{}) {
+	if a := d.published[2]; a.OrderID != "o-2" || a.Orders != 2 || a.Step != "pay" || a.Code != "declined" || a.RaiseAlert.Message != "no funds" || a.Workflow != "order" || a.Accepts != (core.Accepted{}) {
 		t.Errorf("%+v", a)
 	}
 }
@@ -401,7 +401,7 @@ func TestLaterAlertsNameWhatIsInError(t *testing.T) {
 func TestSinkThatDoesNotAnswer(t *testing.T) {
 	d := newDesk(t, nil)
 	offered := 0
-	d.telling, d.broken = func() { offered++ }, errors.New("no mail")
+	d.reporting, d.broken = func() { offered++ }, errors.New("no mail")
 	d.stop("o-1", "order", "pay", "declined")
 	for range 18 {
 		d.now = d.now.Add(10 * time.Second)
@@ -412,8 +412,8 @@ func TestSinkThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// What is told of an incident that has ended meanwhile is not taken for the word of the next one.
-func TestNextIncidentIsToldToo(t *testing.T) {
+// An alert of an incident that has ended meanwhile does not count for the next one.
+func TestNextIncidentIsReportedToo(t *testing.T) {
 	d := newDesk(t, nil)
 	d.stop("o-1", "order", "pay", "declined")
 	clear(d.inError)
@@ -422,9 +422,9 @@ func TestNextIncidentIsToldToo(t *testing.T) {
 	if _, err := d.Sweep(marked); err == nil {
 		t.Error("no error")
 	}
-	d.told = nil
-	d.telling = func() { // another order stops while the end is told, and cannot be told itself
-		d.telling = nil
+	d.published = nil
+	d.reporting = func() { // another order stops while the end is reported, and cannot be reported itself
+		d.reporting = nil
 		d.broken = errors.New("no mail")
 		d.stop("o-2", "order", "pay", "declined")
 		d.broken = nil
@@ -443,31 +443,31 @@ func TestIndexThatIsBehind(t *testing.T) {
 	d.now = d.now.Add(15 * time.Minute)
 	d.stop("o-2", "order", "pay", "declined")
 	clear(d.inError)
-	d.told = nil
+	d.published = nil
 	d.sweepAfter(59 * time.Second)
 	d.want("behind")
 	d.sweepAfter(time.Second)
 	d.want("over", "over 0")
 }
 
-// More incidents than are told apart are one, and a record that cannot be read begins anew.
+// More incidents than are distinguished are one, and a record that cannot be read begins anew.
 func TestManyIncidents(t *testing.T) {
 	d := newDesk(t, nil)
 	for i := range incident.MostOpen + 3 {
 		d.stop(fmt.Sprintf("o-%03d", i), "order", "pay", fmt.Sprint("code-", i))
 	}
-	if len(d.told) != incident.MostOpen+1 || !d.told[incident.MostOpen].Others || d.told[0].Others {
-		t.Errorf("%d told", len(d.told))
+	if len(d.published) != incident.MostOpen+1 || !d.published[incident.MostOpen].Others || d.published[0].Others {
+		t.Errorf("%d reported", len(d.published))
 	}
-	d.told = nil
+	d.published = nil
 	d.sweepAfter(15 * time.Minute)
 	d.want("the others' window closes", "more 3")
 	for i := range incident.MostOpen + 3 {
 		delete(d.inError, fmt.Sprintf("o-%03d", i))
 	}
 	d.sweepAfter(time.Minute)
-	if len(d.told) != incident.MostOpen+1 || len(d.open()) > 0 {
-		t.Errorf("%d told, %d open", len(d.told), len(d.open()))
+	if len(d.published) != incident.MostOpen+1 || len(d.open()) > 0 {
+		t.Errorf("%d reported, %d open", len(d.published), len(d.open()))
 	}
 
 	e, err := d.records.Entry(context.Background(), incident.Key)
@@ -478,7 +478,7 @@ func TestManyIncidents(t *testing.T) {
 	if err := d.records.Move(context.Background(), e); err != nil {
 		t.Fatal(err)
 	}
-	d.told = nil
+	d.published = nil
 	d.stop("o-1", "order", "pay", "declined")
 	d.want("damaged", "first 1")
 }
@@ -513,13 +513,13 @@ func TestSettings(t *testing.T) {
 }
 
 // An Error is settled only when its incident is stored (P11): what keeps it from that is an error, and what keeps it from being
-// told is not.
+// published is not.
 func TestRaiseIsStored(t *testing.T) {
 	d := newDesk(t, func(c *incident.Config) { c.Records = brokenLedger{c.Records} })
 	if err := d.Raise(marked, core.RaiseAlert{OrderID: "o-1"}); !errors.Is(err, port.ErrUnavailable) || !strings.Contains(err.Error(), "o-1") {
 		t.Errorf("%v", err)
 	}
-	d.want("nothing stored, nothing told")
+	d.want("nothing stored, nothing reported")
 	d = newDesk(t, func(c *incident.Config) { c.Records = unreadLedger{c.Records} })
 	if err := d.Raise(marked, core.RaiseAlert{OrderID: "o-1"}); !errors.Is(err, port.ErrUnavailable) {
 		t.Errorf("%v", err)
@@ -555,9 +555,9 @@ func (c contested) Move(ctx context.Context, e port.LedgerEntry) error {
 	return c.Ledger.Move(ctx, e)
 }
 
-// Whatever stops, is fixed, fails to be told or is contested: when it is quiet, each order in Error is of an incident that is open
-// and was told after it began, and no incident is open without one.
-func TestEveryOrderInErrorIsTold(t *testing.T) {
+// Whatever stops, is fixed, fails to be reported or is contested: when it is quiet, each order in Error is of an incident that is open
+// and was reported after it began, and no incident is open without one.
+func TestEveryOrderInErrorIsReported(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		losses := 0
 		d := newDesk(t, func(c *incident.Config) {
@@ -605,7 +605,7 @@ func TestEveryOrderInErrorIsTold(t *testing.T) {
 		of := map[string]int{}
 		for id, a := range d.inError {
 			of[a.Code]++
-			if x, there := open[a.Code]; !there || x.Told == 0 || x.Over != 0 {
+			if x, there := open[a.Code]; !there || x.Published == 0 || x.Over != 0 {
 				r.Fatalf("%s is in Error with %s, and its incident is %+v", id, a.Code, x)
 			}
 		}

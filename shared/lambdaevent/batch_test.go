@@ -35,7 +35,7 @@ func identifiers(r events.SQSEventResponse) string {
 // nowhere is for tests that do not look at what is returned to the queue.
 func nowhere(string) (port.Queue, error) { return nil, port.ErrNotFound }
 
-// given notes what is returned to the queue, and fails where it is told to.
+// given notes what is returned to the queue, and fails where it is set to.
 type given struct {
 	port.Queue
 	single, batches [][]port.Extension
@@ -103,7 +103,7 @@ func TestGivenBack(t *testing.T) {
 	}
 }
 
-// A message that panics is returned to the queue like any other; one that cannot be returned to the queue is told once in the
+// A message that panics is returned to the queue like any other; one that cannot be returned to the queue is reported once in the
 // log, and comes again by itself. A receipt that is no longer good is not worth a word.
 func TestGivenBackAfterAPanic(t *testing.T) {
 	for _, c := range []struct {

@@ -130,7 +130,7 @@ func TestOneLevelTooDeep(t *testing.T) {
 	}
 }
 
-// The sender of a bad order is told, if the order names its reply-to.
+// The sender of a bad order is notified, if the order names its reply-to.
 func TestRefusedSubmissionKeepsItsSender(t *testing.T) {
 	o, err := message.DecodeSubmit([]byte(`{"schema":1,"priority":7,"orderId":"o-1","replyTo":"shop","x":1}`))
 	if id, replyTo := o.Known(); err == nil || id != "o-1" || replyTo != "shop" {

@@ -44,9 +44,9 @@ func New(publish Publish, topicARN string, timeout time.Duration) *Topic {
 	return &Topic{publish, topicARN, timeout}
 }
 
-// Tell is done when SNS has taken the alert. Its error wraps port.ErrUnavailable: the alert may
+// Send is done when SNS has taken the alert. Its error wraps port.ErrUnavailable: the alert may
 // have been taken all the same, and publishing it again does no harm.
-func (t *Topic) Tell(ctx context.Context, alert message.Alert) error {
+func (t *Topic) Send(ctx context.Context, alert message.Alert) error {
 	machine, _ := json.Marshal(alert) // texts, numbers and times
 	body, _ := json.Marshal(map[string]string{"default": string(machine), "email": alert.Text()})
 	ctx, cancel := context.WithTimeout(ctx, t.timeout)

@@ -73,9 +73,9 @@ const machine = `{"kind":"first","deployment":"Shop","orderId":"o-1","workflow":
 	`"at":"2026-11-21T03:00:00.000Z","accepts":{"resubmit":true,"undo":true,"resolve":false},"orders":1,"most":1,"since":"2026-11-21T03:00:00.000Z",` +
 	`"logs":"https://logs.example.com/o-1","commands":["stepkeeper --stack Shop show o-1","stepkeeper --stack Shop resubmit o-1","stepkeeper --stack Shop undo o-1"]}`
 
-func TestTell(t *testing.T) {
+func TestAlert(t *testing.T) {
 	p := &topic{}
-	if err := sns.New(p.Publish, "arn:aws:sns:eu-central-1:1:alerts", 0).Tell(context.Background(), alert); err != nil {
+	if err := sns.New(p.Publish, "arn:aws:sns:eu-central-1:1:alerts", 0).Send(context.Background(), alert); err != nil {
 		t.Fatal(err)
 	}
 	in := p.sent[0]
@@ -94,7 +94,7 @@ func TestTell(t *testing.T) {
 	}
 }
 
-// undoneMail and undoneMachine are the whole of what is told of an order that was undone.
+// undoneMail and undoneMachine are the whole texts of an alert of an order that was undone.
 const undoneMail = `Order o-1 of workflow order was undone because a step failed. Nothing waits for an operator.
 
 in       Shop
@@ -119,7 +119,7 @@ const undoneMachine = `{"kind":"first","deployment":"Shop","orderId":"o-1","work
 const moreUndone = `More orders of order, step charge-payment were undone because a step failed. The first one was o-1. Nothing waits for an operator.
 `
 
-func TestTellUndone(t *testing.T) {
+func TestAlertOfAnUndo(t *testing.T) {
 	at := core.TimeOf(began.Add(2 * time.Minute))
 	a := message.Alert{Kind: message.AlertFirst, Since: at, RaiseAlert: core.RaiseAlert{OrderID: "o-1", Workflow: "order", Run: 1, Command: 3, Undone: true, Step: "charge-payment",
 		Code: "declined", Message: "no funds", At: at, Accepts: core.Accepted{Resubmit: true}}}
@@ -133,7 +133,7 @@ func TestTellUndone(t *testing.T) {
 	} {
 		p := &topic{}
 		a.Kind = c.kind
-		if err := sns.New(p.Publish, "t", 0).Tell(context.Background(), a.For("Shop", "--stack Shop")); err != nil {
+		if err := sns.New(p.Publish, "t", 0).Send(context.Background(), a.For("Shop", "--stack Shop")); err != nil {
 			t.Fatal(err)
 		}
 		var byProtocol map[string]string
@@ -159,7 +159,7 @@ func TestSubject(t *testing.T) {
 		p := &topic{}
 		a := alert
 		a.OrderID = id
-		if err := sns.New(p.Publish, "t", 0).Tell(context.Background(), a); err != nil {
+		if err := sns.New(p.Publish, "t", 0).Send(context.Background(), a); err != nil {
 			t.Fatal(err)
 		}
 		s := *p.sent[0].Subject
@@ -169,13 +169,13 @@ func TestSubject(t *testing.T) {
 	}
 }
 
-func TestTellFails(t *testing.T) {
-	if err := sns.New((&topic{err: errors.New("throttled")}).Publish, "t", 0).Tell(context.Background(), alert); !errors.Is(err, port.ErrUnavailable) {
+func TestAlertThatIsNotTaken(t *testing.T) {
+	if err := sns.New((&topic{err: errors.New("throttled")}).Publish, "t", 0).Send(context.Background(), alert); !errors.Is(err, port.ErrUnavailable) {
 		t.Errorf("%v", err)
 	}
 	over, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := sns.New((&topic{}).Publish, "t", 0).Tell(over, alert); !errors.Is(err, context.Canceled) {
+	if err := sns.New((&topic{}).Publish, "t", 0).Send(over, alert); !errors.Is(err, context.Canceled) {
 		t.Errorf("when its time is over: %v", err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/sqs"
 )
 
-// target names what TestContractOfAService runs against; package awstest tells its values.
+// target names what TestContractOfAService runs against; package awstest lists its values.
 const target = "STEPKEEPER_SQS"
 
 // The contract of queues in real time: on LocalStack, or on SQS itself, which may deliver twice and

@@ -39,7 +39,7 @@ func (p *picky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		case strings.Contains(text, "theirs"), strings.Contains(text, "ours"):
-			failed = append(failed, map[string]any{"Id": e.ID, "Code": "Refused", "Message": "told to fail", "SenderFault": strings.Contains(text, "theirs")})
+			failed = append(failed, map[string]any{"Id": e.ID, "Code": "Refused", "Message": "set to fail", "SenderFault": strings.Contains(text, "theirs")})
 		default:
 			good = append(good, map[string]any{"Id": e.ID, "MessageId": e.ID})
 		}

@@ -118,8 +118,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// A depth that is not told is an error, and not a queue that is empty.
-func TestDepthThatIsNotTold(t *testing.T) {
+// A depth that is not reported is an error, and not a queue that is empty.
+func TestDepthThatIsNotReported(t *testing.T) {
 	local(t)
 	q, err := connect(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/x-amz-json-1.0")

@@ -153,7 +153,7 @@ func TestOutputOfStepsIsStoredOnce(t *testing.T) {
 }
 
 // What a reader assumes must not hide a zero.
-func TestZeroTimesAreToldFromAssumedOnes(t *testing.T) {
+func TestZeroTimesAreNotAssumedOnes(t *testing.T) {
 	fields := []func(*core.Step) *core.Time{
 		func(s *core.Step) *core.Time { return &s.ClaimedAt }, func(s *core.Step) *core.Time { return &s.FirstAt },
 		func(s *core.Step) *core.Time { return &s.CompleteBy }, func(s *core.Step) *core.Time { return &s.StopBy },

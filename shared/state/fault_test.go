@@ -101,7 +101,7 @@ func TestLoadOfSome(t *testing.T) {
 	}
 }
 
-// An order is kept with its task through its commits, and an end that was not told is kept too.
+// An order is kept with its task through its commits, and an end that was not reported is kept too.
 func TestWhatIsKept(t *testing.T) {
 	s, under := open(10, 0)
 	create(t, s, "o-1")
@@ -123,7 +123,7 @@ func TestWhatIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s.Cached("o-1") != nil {
-		t.Error("an end that was told is kept")
+		t.Error("an end that was reported is kept")
 	}
 	if load(t, s, "o-1"); s.Cached("o-1") != nil {
 		t.Error("an end that was loaded is kept")
@@ -210,7 +210,7 @@ func TestStoreThatCannotBeReached(t *testing.T) {
 		compiled := errors.New("cannot be compiled")
 		encoded := error(nil)
 		s := state.New(state.Config{
-			Store: under, Definitions: under, CacheTasks: cached, OnCommit: func(*core.Task) { t.Error("told of a commit that failed") },
+			Store: under, Definitions: under, CacheTasks: cached, OnCommit: func(*core.Task) { t.Error("called with a commit that failed") },
 			Compile: func(string, []byte) (*core.Definition, error) { return nil, compiled },
 			Encode:  func(*core.Definition) ([]byte, error) { return []byte(`{}`), encoded },
 			Current: func(string) *core.Definition { return &core.Definition{Name: "order", Hash: "h1"} },

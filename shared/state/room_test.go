@@ -20,13 +20,13 @@ import (
 
 // full is a task under random events, its outputs near what a document holds.
 type full struct {
-	t    *rapid.T
-	def  *core.Definition
-	room core.SizeLimit
-	task *core.Task
-	now  core.Time
-	n    int
-	told map[int]string // statuses by number
+	t        *rapid.T
+	def      *core.Definition
+	room     core.SizeLimit
+	task     *core.Task
+	now      core.Time
+	n        int
+	reported map[int]string // statuses by number
 
 	closed     bool // a child that was to be undone
 	unmeasured bool // what is decided now
@@ -91,7 +91,7 @@ func newFull(t *rapid.T) *full {
 		last.PointOfNoReturn, last.Undo = true, nil
 	}
 	def.Link()
-	f := &full{t: t, def: def, now: 1_800_000_000_000, told: map[int]string{}, room: state.New(state.Config{Store: memory.NewStore(1)}).Room()}
+	f := &full{t: t, def: def, now: 1_800_000_000_000, reported: map[int]string{}, room: state.New(state.Config{Store: memory.NewStore(1)}).Room()}
 	return f
 }
 
@@ -129,7 +129,7 @@ func answerStep(of core.StepDefinition, approval bool) core.StepDefinition {
 	return s
 }
 
-// decide takes an event, and sees that what it leads to can be stored, and was not told otherwise before.
+// decide takes an event, and sees that what it leads to can be stored, and was not reported otherwise before.
 func (f *full) decide(ev core.Event) *core.Task {
 	f.t.Helper()
 	d, err := core.Decide(f.def, []byte(`{}`), f.task, ev, core.At{Now: f.now, By: strings.Repeat("i", 60), SizeLimit: f.room})
@@ -143,10 +143,10 @@ func (f *full) decide(ev core.Event) *core.Task {
 	for _, e := range d.Effects {
 		if s, ok := e.(core.SendStatus); ok && s.Status.Seq > 0 {
 			b, _ := json.Marshal(s)
-			if was, again := f.told[s.Status.Seq]; again && was != string(b) {
-				f.t.Fatalf("status %d was told as\n%.500s and now as\n%.500s", s.Status.Seq, was, b)
+			if was, again := f.reported[s.Status.Seq]; again && was != string(b) {
+				f.t.Fatalf("status %d was reported as\n%.500s and now as\n%.500s", s.Status.Seq, was, b)
 			}
-			f.told[s.Status.Seq] = string(b)
+			f.reported[s.Status.Seq] = string(b)
 		}
 	}
 	if !d.Changed {

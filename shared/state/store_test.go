@@ -130,13 +130,13 @@ func TestCommitErrorsStandAtTheirPlaces(t *testing.T) {
 		}
 	}
 	if fmt.Sprint(seen) != "[o-1 o-1]" {
-		t.Errorf("OnCommit was told of %v", seen)
+		t.Errorf("OnCommit was called with %v", seen)
 	}
 }
 
 // One document that cannot be read affects no other, and a record that disagrees with its
 // document is damage.
-func TestLoadTellsTheBadFromTheGood(t *testing.T) {
+func TestLoadReportsTheBadBesideTheGood(t *testing.T) {
 	s, under := open(0, 0)
 	create(t, s, "o-1")
 	for id, doc := range map[string]string{"o-new": `{"Schema":4}`, "o-bad": `{`, "o-other": `{"Schema":1,"OrderID":"x","Version":1}`} {

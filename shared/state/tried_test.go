@@ -28,7 +28,7 @@ func attempt(step string, n int, began, ended core.Time, outcome core.Outcome, c
 	return core.Attempt{Step: step, Number: n, Began: began, Ended: ended, Outcome: outcome, Code: code}
 }
 
-// Attempts cost few bytes: what the steps' errors tell is left out, and what is as in the attempt before.
+// Attempts cost few bytes: what follows from the steps' errors is left out, and what is as in the attempt before.
 func TestAttemptsAreStoredShortly(t *testing.T) {
 	usual := attempt("hold", 1, 5, 1005, core.OutcomeRetryLater, "http-503")
 	undone := attempt("pay", 2, 6000, 7000, core.OutcomeOverdue, "timeout")
@@ -39,7 +39,7 @@ func TestAttemptsAreStoredShortly(t *testing.T) {
 		list []core.Attempt
 		want string // "" where it is left out
 	}{
-		"as the errors tell":      {[]core.Attempt{usual}, ""},
+		"as the errors say":       {[]core.Attempt{usual}, ""},
 		"none, against them":      {nil, `"tried":""`},
 		"one more":                {[]core.Attempt{usual, attempt("pay", 1, 1005, 2005, core.OutcomeSuperseded, "")}, `"tried":"=0;1.1 0 s:"`},
 		"one after another":       {[]core.Attempt{attempt("pay", 1, 10, 20, core.OutcomeFailed, "no"), attempt("pay", 2, 30, 40, core.OutcomeFailed, "no"), attempt("pay", 3, 45, 56, core.OutcomeFailed, "no")}, `"tried":"1.1 10 10 f:no;;5 11"`},

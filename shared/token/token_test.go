@@ -60,7 +60,7 @@ func TestTokensSayWhatTheyAreFor(t *testing.T) {
 
 const fixedToken = "00000000.MS9hcHByb3ZlL2Fubi9sZWU.dXllGwql4haxUySnKXUr6A"
 
-// P39: each bad token has one refusal, which tells nothing of the order, of the keys or of the token.
+// P39: each bad token has one refusal, which says nothing of the order, of the keys or of the token.
 func TestBadTokensAreRefused(t *testing.T) {
 	k := token.New()
 	good := made(t, k, "o-1", ann)

@@ -112,7 +112,7 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// A collector that is not there costs spans and no time; an address that is none is told at once.
+// A collector that is not there costs spans and no time; an address that is none is reported at once.
 func TestNoCollector(t *testing.T) {
 	for _, endpoint := range []string{"127.0.0.1:4318", "", "ftp://x"} {
 		if _, err := tracing.New(t.Context(), endpoint, "shop", ""); err == nil || !strings.Contains(err.Error(), "http://127.0.0.1:4318") {

@@ -13,7 +13,7 @@ type Children struct {
 	FailedAs []string `json:"failedAs,omitempty" nullable:"false" doc:"IDs of the first 20 that have failed"`
 	Reason   string   `json:"reason,omitempty" doc:"why the first of them has failed, or why no more are started"`
 	Undo     bool     `json:"undo,omitempty" doc:"they are undone"`
-	Stopped  []string `json:"stopped,omitempty" nullable:"false" doc:"IDs of those that wait for the operator, as far as they have told"`
+	Stopped  []string `json:"stopped,omitempty" nullable:"false" doc:"IDs of those that wait for the operator, as far as they have reported"`
 	InDoubt  []string `json:"inDoubt,omitempty" nullable:"false" doc:"IDs of those that cannot be undone: closed by hand, or no longer stored"`
 }
 

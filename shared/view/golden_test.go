@@ -138,15 +138,15 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// Another deployed definition is told where the order could be moved to it.
+// Another deployed definition is named where the order could be moved to it.
 func TestPinned(t *testing.T) {
-	for state, told := range map[core.State]bool{core.Processing: true, core.Error: true, core.Compensated: true, core.Processed: false, core.Cancelled: false, core.Closed: false} {
+	for state, reported := range map[core.State]bool{core.Processing: true, core.Error: true, core.Compensated: true, core.Processed: false, core.Cancelled: false, core.Closed: false} {
 		for _, c := range []struct {
 			own, deployed string
-			told          bool
-		}{{"a", "b", told}, {"a", "a", false}, {"a", "", false}, {"", "b", false}} {
+			reported      bool
+		}{{"a", "b", reported}, {"a", "a", false}, {"a", "", false}, {"", "b", false}} {
 			v := view.Task{State: state, Definition: c.own}
-			if v.Pinned(c.deployed); (v.Deployed == c.deployed && c.deployed != "") != c.told {
+			if v.Pinned(c.deployed); (v.Deployed == c.deployed && c.deployed != "") != c.reported {
 				t.Errorf("%s, %+v: %q", state, c, v.Deployed)
 			}
 		}

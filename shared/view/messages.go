@@ -11,19 +11,19 @@ import (
 // Message is one that a task has received or sent. All of it follows from the document (P12): what that does not keep, such as
 // the requests between the first and the last attempt once they are over 16, is not among them.
 type Message struct {
-	At      core.Time `json:"at,omitzero" doc:"absent where the document does not keep it"`
-	Way     string    `json:"way" enum:"received,sent"`
-	Kind    string    `json:"kind" enum:"order,command,answer,reply,progress,request,wake,children,status,alert,end"`
-	Peer    string    `json:"peer,omitempty" doc:"from whom it came, or to whom it went: an agent, a reply-to, a person, an order"`
-	Step    string    `json:"step,omitempty"`
-	Attempt int       `json:"attempt,omitempty"`
-	What    string    `json:"what" doc:"an operation of an agent, an outcome, a kind of status, a command"`
-	Seq     int       `json:"seq,omitempty" doc:"of a numbered status"`
-	Final   bool      `json:"final,omitempty" doc:"it tells the present end (P11)"`
-	Untold  bool      `json:"untold,omitempty" doc:"of what tells the end: it is not known that it was sent, and it is sent again at until"`
-	Until   core.Time `json:"until,omitzero" doc:"of a request: its complete-by time; of a wake: when it comes; of what is not told: when it is sent again"`
-	Code    string    `json:"code,omitempty"`
-	Text    string    `json:"text,omitempty"`
+	At         core.Time `json:"at,omitzero" doc:"absent where the document does not keep it"`
+	Way        string    `json:"way" enum:"received,sent"`
+	Kind       string    `json:"kind" enum:"order,command,answer,reply,progress,request,wake,children,status,alert,end"`
+	Peer       string    `json:"peer,omitempty" doc:"from whom it came, or to whom it went: an agent, a reply-to, a person, an order"`
+	Step       string    `json:"step,omitempty"`
+	Attempt    int       `json:"attempt,omitempty"`
+	What       string    `json:"what" doc:"an operation of an agent, an outcome, a kind of status, a command"`
+	Seq        int       `json:"seq,omitempty" doc:"of a numbered status"`
+	Final      bool      `json:"final,omitempty" doc:"it is of the present end (P11)"`
+	Unreported bool      `json:"unreported,omitempty" doc:"of a final message: it is not known that it was sent, and it is sent again at until"`
+	Until      core.Time `json:"until,omitzero" doc:"of a request: its complete-by time; of a wake: when it comes; of an unreported end: when it is sent again"`
+	Code       string    `json:"code,omitempty"`
+	Text       string    `json:"text,omitempty"`
 
 	order core.Time // what it is sorted by
 }
@@ -213,7 +213,7 @@ func (m *messages) children(s *core.Step) {
 	}
 	m.add(s.ClaimedAt, sent, MessageChildren, "", what, func(x *Message) {
 		x.Step, x.Attempt = s.Name, s.Attempt
-		x.Text = fmt.Sprintf("%s, %d of them have told their ends", Count(ended+len(c.Open), "child order"), ended)
+		x.Text = fmt.Sprintf("%s, %d of them have reported their ends", Count(ended+len(c.Open), "child order"), ended)
 	})
 }
 
@@ -223,14 +223,17 @@ func (m *messages) end() {
 	if t.Ended == 0 {
 		return
 	}
-	told := func(x *Message) { x.Final, x.Untold, x.Until = true, t.ResendAt != 0, t.ResendAt }
+	reported := func(x *Message) { x.Final, x.Unreported, x.Until = true, t.ResendAt != 0, t.ResendAt }
 	if t.EndSeq > 0 {
-		m.add(t.Ended, sent, MessageStatus, t.ReplyTo, string(core.EndKind(t)), func(x *Message) { told(x); x.Seq, x.Code, x.Text, x.Step = t.EndSeq, t.EndCode, t.EndText, t.EndStep })
+		m.add(t.Ended, sent, MessageStatus, t.ReplyTo, string(core.EndKind(t)), func(x *Message) {
+			reported(x)
+			x.Seq, x.Code, x.Text, x.Step = t.EndSeq, t.EndCode, t.EndText, t.EndStep
+		})
 	}
 	if t.Parent != nil {
-		m.add(t.Ended, sent, MessageEnd, t.Parent.OrderID, string(core.EndKind(t)), told)
+		m.add(t.Ended, sent, MessageEnd, t.Parent.OrderID, string(core.EndKind(t)), reported)
 	}
 	if core.RaisesAlert(m.def, t) {
-		m.add(t.Ended, sent, MessageAlert, "", string(t.ProcessState), func(x *Message) { told(x); x.Code, x.Step = t.EndCode, t.EndStep })
+		m.add(t.Ended, sent, MessageAlert, "", string(t.ProcessState), func(x *Message) { reported(x); x.Code, x.Step = t.EndCode, t.EndStep })
 	}
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// told tells messages in one line each.
-func told(t *core.Task, def *core.Definition) (all []string) {
+// reported prints messages in one line each.
+func reported(t *core.Task, def *core.Definition) (all []string) {
 	for _, m := range view.Detailed(t, def, nil, t0.Std()).Messages {
 		at := "  "
 		if m.At != 0 {
 			at = fmt.Sprintf("%2d", m.At.Sub(t0)/core.Second)
 		}
 		line := fmt.Sprintf("%s %s %s %s %s %s/%d", at, m.Way, m.Kind, m.What, m.Peer, m.Step, m.Attempt)
-		for _, more := range []string{m.Code, map[bool]string{true: "untold"}[m.Untold], map[bool]string{true: fmt.Sprint("#", m.Seq)}[m.Seq > 0],
+		for _, more := range []string{m.Code, map[bool]string{true: "unreported"}[m.Unreported], map[bool]string{true: fmt.Sprint("#", m.Seq)}[m.Seq > 0],
 			map[bool]string{true: fmt.Sprintf("until %d", m.Until.Sub(t0)/core.Second)}[m.Until != 0]} {
 			if more != "" {
 				line += " " + more
@@ -29,7 +29,7 @@ func told(t *core.Task, def *core.Definition) (all []string) {
 	return all
 }
 
-// What an order has received and sent follows from its document, to whether its end was told (P11).
+// What an order has received and sent follows from its document, to whether its end was reported (P11).
 func TestMessages(t *testing.T) {
 	def := &core.Definition{Name: "order", Notify: []core.StatusKind{core.StatusReceived, core.StatusStarted, core.StatusFailed}, Steps: []core.StepDefinition{
 		{Name: "charge", Agent: "payment", Operation: "charge", Grade: core.Idempotent, Undo: &core.Undo{Operation: "refund"}},
@@ -63,7 +63,7 @@ func TestMessages(t *testing.T) {
 		"20 received command resubmit ada /0 accepted",
 		"21 sent request ship post ship/1 until 50",
 	}
-	if got := told(x, def); !slices.Equal(got, want) {
+	if got := reported(x, def); !slices.Equal(got, want) {
 		t.Errorf("under way:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 
@@ -71,16 +71,16 @@ func TestMessages(t *testing.T) {
 	x.Steps[3].State, x.Steps[3].CompleteBy = core.Failed, 0
 	x.Attempts = append(x.Attempts, core.Attempt{Step: "ship", Number: 1, Began: at(21), Ended: at(50), Outcome: core.OutcomeOverdue})
 	for again, want := range map[core.Time][]string{
-		at(85): {"55 sent status failed shop ship/0 timeout untold #2 until 85", "55 sent alert Error  ship/0 timeout untold until 85"},
+		at(85): {"55 sent status failed shop ship/0 timeout unreported #2 until 85", "55 sent alert Error  ship/0 timeout unreported until 85"},
 		0:      {"55 sent status failed shop ship/0 timeout #2", "55 sent alert Error  ship/0 timeout"},
 	} {
 		x.ResendAt = again
-		got := told(x, def)
+		got := reported(x, def)
 		if !slices.Equal(got[len(got)-2:], want) || slices.ContainsFunc(got, func(s string) bool { return strings.Contains(s, "wake") }) {
 			t.Errorf("in Error:\n%s\nwant at the end:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
-		if v := view.Of(x, def); v.Told != (again == 0) || v.Statuses != 1 {
-			t.Errorf("told %v, %d statuses", v.Told, v.Statuses)
+		if v := view.Of(x, def); v.Reported != (again == 0) || v.Statuses != 1 {
+			t.Errorf("reported %v, %d statuses", v.Reported, v.Statuses)
 		}
 	}
 
@@ -88,7 +88,7 @@ func TestMessages(t *testing.T) {
 	s := &x.Steps[0]
 	s.State, s.Undo, s.Attempt, s.ClaimedAt = core.Compensated, true, 4, at(56)
 	x.Attempts = nil
-	got := told(x, def)
+	got := reported(x, def)
 	want = []string{" 0 received order order p /0", " 2 sent request charge payment charge/0", "11 received reply done payment charge/0",
 		"56 sent request refund payment charge/4", "   received reply done payment charge/4"}
 	for _, line := range want {
@@ -104,7 +104,7 @@ func TestMessagesOfEventsHideTheirValues(t *testing.T) {
 	def.Link()
 	x := &core.Task{OrderID: "o-1", Workflow: "order", ProcessState: core.Processing, Created: t0, Steps: []core.Step{{Name: "paid", State: core.Processed, Attempt: 1, First: 1, FirstAt: t0,
 		Answers: &core.Answers{Votes: []core.Vote{{By: "bank", Value: []byte(`{"card":"4111"}`), At: t0}}}}}}
-	if got := strings.Join(told(x, def), "\n"); strings.Contains(got, "4111") || !strings.Contains(got, "answer answer bank paid/1") {
+	if got := strings.Join(reported(x, def), "\n"); strings.Contains(got, "4111") || !strings.Contains(got, "answer answer bank paid/1") {
 		t.Errorf("%s", got)
 	}
 }

@@ -34,7 +34,7 @@ type Task struct {
 	Priority   string          `json:"priority,omitempty"`
 	ReplyTo    string          `json:"replyTo,omitempty" doc:"logical name of the queue that gets the status messages"`
 	Statuses   int             `json:"statuses,omitempty" doc:"how many numbered status messages it has sent"`
-	Told       bool            `json:"told,omitempty" doc:"of an end: its final status, its alert and the word to its parent, as far as it has them, were sent"`
+	Reported   bool            `json:"reported,omitempty" doc:"of an end: its final status, its alert and the message to its parent, as far as it has them, were sent"`
 	Parent     *Parent         `json:"parent,omitempty" doc:"of a child: the step that it belongs to"`
 	CancelSeen bool            `json:"cancelAsked,omitempty" doc:"the caller asked to cancel it"`
 	Created    core.Time       `json:"created"`
@@ -52,7 +52,7 @@ type Task struct {
 	Unattended []Unattended    `json:"unattended,omitempty" nullable:"false" doc:"queues of requests that its steps in flight wait for and nothing takes from"`
 	Unchecked  string          `json:"unchecked,omitempty" doc:"of a stack on AWS: why it is not known of all queues that its steps in flight wait for whether something takes from them"`
 	ItemBytes  int             `json:"itemBytes,omitempty" doc:"of a stack on AWS, where a single order was asked for: how large DynamoDB counts its item"`
-	Messages   []Message       `json:"messages,omitempty" nullable:"false" doc:"what it has received and sent, as far as the document tells, earliest first; only where a single order was asked for, without waiting"`
+	Messages   []Message       `json:"messages,omitempty" nullable:"false" doc:"what it has received and sent, as far as the document has it, earliest first; only where a single order was asked for, without waiting"`
 	Accepts    []Command       `json:"accepts,omitempty" nullable:"false" doc:"commands that would be accepted now; absent also where the answer was waited for"`
 }
 
@@ -267,7 +267,7 @@ func Of(t *core.Task, def *core.Definition) Task {
 	v := Task{
 		OrderID: t.OrderID, Version: t.Version, Workflow: t.Workflow, Definition: t.Definition,
 		State: t.ProcessState, Phase: t.Phase, Why: t.Why, Ended: Ended(t),
-		Run: t.Run, Command: t.Command, Priority: t.Priority, ReplyTo: t.ReplyTo, Statuses: t.StatusSeq, Told: t.Ended != 0 && t.ResendAt == 0,
+		Run: t.Run, Command: t.Command, Priority: t.Priority, ReplyTo: t.ReplyTo, Statuses: t.StatusSeq, Reported: t.Ended != 0 && t.ResendAt == 0,
 		CancelSeen: t.CancelAsked, Parent: parentOf(t), Created: t.Created, EndedAt: t.Ended, Deadline: t.Deadline,
 		Output: t.Output, Error: errorOf(core.UndoReason{Step: t.EndStep, Code: t.EndCode, Text: t.EndText}), UndoneFor: errorOf(t.UndoneFor), UndoWait: undoWaitOf(t, def), Closed: t.Closing, Verdicts: t.Verdicts,
 		Steps: make([]Step, len(t.Steps)),

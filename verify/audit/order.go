@@ -1,12 +1,12 @@
 package audit
 
-// Outcome is how an order ended, as its sender was told.
+// Outcome is how an order ended, as its sender knows.
 type Outcome string
 
 const (
 	Processed  Outcome = "processed"
 	Undone     Outcome = "undone"
-	Refused    Outcome = "refused"    // never acknowledged, and the sender was told why
+	Refused    Outcome = "refused"    // never acknowledged, and the sender got the reason
 	Error      Outcome = "error"      // stopped, waits for the operator
 	Unfinished Outcome = "unfinished" // acknowledged, still running when the audit began
 	Lost       Outcome = "lost"       // acknowledged, and unknown afterwards
@@ -37,7 +37,7 @@ type Violation struct {
 	Found    string `json:"found"`
 }
 
-// String tells it in one line.
+// String is one line.
 func (v Violation) String() string {
 	where := v.Service
 	if where == "" {

@@ -1,6 +1,6 @@
 // Package awsstub is as much of AWS as a test of wiring needs, on loopback: it takes everything but what
-// it is told to fail, tells which calls came and what was sent, and stores nothing but the tables that it
-// is told to keep. Runtime is the other side of a function: Lambda's runtime API.
+// it is set to fail, records which calls came and what was sent, and stores nothing but the tables that it
+// is set to keep. Runtime is the other side of a function: Lambda's runtime API.
 package awsstub
 
 import (
@@ -190,7 +190,7 @@ func (s *Stub) serve(w http.ResponseWriter, r *http.Request) {
 	s.calls = append(s.calls, strings.TrimSpace(operation+" "+in.queue()+in.TableName+in.SecretID+in.Name+in.topic))
 	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
 	if s.down[target] {
-		fail(w, "AccessDeniedException", map[string]any{"message": "told to fail"})
+		fail(w, "AccessDeniedException", map[string]any{"message": "set to fail"})
 		return
 	}
 	s.answer(w, operation, &in)
@@ -237,7 +237,7 @@ func (s *Stub) send(w http.ResponseWriter, in *call) {
 	for _, e := range in.Entries {
 		if s.refused != nil {
 			if no, senderFault := s.refused(in.queue(), e.MessageBody); no {
-				failed = append(failed, map[string]any{"Id": e.ID, "SenderFault": senderFault, "Code": "InternalFailure", "Message": "told to fail"})
+				failed = append(failed, map[string]any{"Id": e.ID, "SenderFault": senderFault, "Code": "InternalFailure", "Message": "set to fail"})
 				continue
 			}
 		}
@@ -251,7 +251,7 @@ func (s *Stub) send(w http.ResponseWriter, in *call) {
 func (s *Stub) depth(w http.ResponseWriter, queue string) {
 	visible := s.depths[queue]
 	if visible < 0 {
-		fail(w, "com.amazonaws.sqs#QueueDoesNotExist", map[string]any{"message": "told that there is none"})
+		fail(w, "com.amazonaws.sqs#QueueDoesNotExist", map[string]any{"message": "set not to exist"})
 		return
 	}
 	_ = json.NewEncoder(w).Encode(map[string]any{"Attributes": map[string]string{

@@ -119,7 +119,7 @@ func (f *Function) Asks() {
 	}
 }
 
-// Memory is the most that the function has had, in bytes; 0 where the system does not tell.
+// Memory is the most that the function has had, in bytes; 0 where the system does not report it.
 func (f *Function) Memory() int64 {
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", f.cmd.Process.Pid))
 	_, rest, found := strings.Cut(string(status), "VmHWM:")

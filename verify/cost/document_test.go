@@ -44,7 +44,7 @@ func TestDocumentShowsTheFigures(t *testing.T) {
 		fmt.Sprintf("| Lambda, the Scheduler | %g invocations, $%.2f | %g invocations, $%.2f |", load.Invocations, of(Load, scheduler...), trickle.Invocations, of(Trickle, scheduler...)),
 		fmt.Sprintf("| **a million orders** | **$%.2f** | **$%.2f** |", r.DollarsPerMillion[Load], r.DollarsPerMillion[Trickle]),
 		fmt.Sprintf("| Stepkeeper, load / trickle | %.0f / %.0f | above | $%.2f a month idle |", r.DollarsPerMillion[Load], r.DollarsPerMillion[Trickle], r.IdlePerMonth),
-		fmt.Sprintf("one write less, $%.2f.", r.DollarsPerMillion[Untold]),
+		fmt.Sprintf("one write less, $%.2f.", r.DollarsPerMillion[NoReplyTo]),
 		fmt.Sprintf("(%d here, at its largest)", load.ItemBytes),
 		fmt.Sprintf("takes %g WRU and costs $%.0f under load", r.PerOrder["load-eight-steps"].WRU, r.DollarsPerMillion["load-eight-steps"]),
 		fmt.Sprintf("(`list` of ended ones): %g WRU more, $%.3f a million", r.PerOrder[Finished].WRU-load.WRU, r.Prices.Prices[DynamoWrite].Of((r.PerOrder[Finished].WRU-load.WRU)*million)),

@@ -128,10 +128,10 @@ func trafficOf(t *view.Task) (m traffic) {
 func consumed(t *view.Task, orderBytes float64, shape Shape) Totals {
 	m, batch, agents := trafficOf(t), float64(shape.SchedulerBatch), float64(shape.AgentBatch)
 	commits, ended, settled, submitted, toParent := float64(t.Version-1), 0.0, 0.0, 1.0, 0.0
-	if t.Ended && (t.Told || t.ReplyTo == "") {
+	if t.Ended && (t.Reported || t.ReplyTo == "") {
 		ended = 1 // the index entry is taken out
 	}
-	if t.Told && (t.ReplyTo != "" || t.Parent != nil || t.State == core.Error) {
+	if t.Reported && (t.ReplyTo != "" || t.Parent != nil || t.State == core.Error) {
 		settled = 1
 	}
 	if t.Parent != nil {

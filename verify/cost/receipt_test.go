@@ -16,9 +16,9 @@ func called() view.Step { return view.Step{State: core.Processed, Agent: "shop",
 // An order and its two children cost together what was measured of them, within 4 %.
 func TestReceiptsOfChildren(t *testing.T) {
 	r := measuredReport(t)
-	parent := view.Task{Version: 7, Ended: true, Told: true, ReplyTo: "shop", Statuses: 1, ItemBytes: 800,
+	parent := view.Task{Version: 7, Ended: true, Reported: true, ReplyTo: "shop", Statuses: 1, ItemBytes: 800,
 		Steps: []view.Step{called(), called(), {State: core.Processed, Children: &view.Children{Count: 2}}, called(), called()}}
-	child := view.Task{Version: 3, Ended: true, Told: true, Parent: &view.Parent{OrderID: "o"}, ItemBytes: 600, Steps: []view.Step{called()}}
+	child := view.Task{Version: 3, Ended: true, Reported: true, Parent: &view.Parent{OrderID: "o"}, ItemBytes: 600, Steps: []view.Step{called()}}
 	total := 0.0
 	for _, task := range []view.Task{parent, child, child} {
 		receipt, ok := r.Receipt(&task, json.RawMessage(`{}`))
@@ -36,7 +36,7 @@ func TestReceiptsOfChildren(t *testing.T) {
 func TestReceiptGrows(t *testing.T) {
 	r := measuredReport(t)
 	order := func(change func(*view.Task)) Receipt {
-		task := view.Task{Version: 6, Ended: true, Told: true, ReplyTo: "shop", Statuses: 1, ItemBytes: 700, Steps: []view.Step{called(), called(), called(), called()}}
+		task := view.Task{Version: 6, Ended: true, Reported: true, ReplyTo: "shop", Statuses: 1, ItemBytes: 700, Steps: []view.Step{called(), called(), called(), called()}}
 		change(&task)
 		receipt, _ := r.Receipt(&task, json.RawMessage(`{}`))
 		return receipt

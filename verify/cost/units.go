@@ -15,16 +15,16 @@ type Units struct {
 
 // Names of shapes. Load and Trickle make the totals; the others say what an option costs.
 const (
-	Load     = "load"             // full batches: Scheduler 10, agents 5
-	Trickle  = "trickle"          // every message alone
-	Untold   = "load-untold"      // load, with orders that name no reply-to
-	Finished = "load-finished"    // load, with the index of finished orders
-	Sequence = "load-four-agents" // load, with an agent for each step
-	Wait     = "load-wait"        // load, with a step that waits for ten minutes: a delayed message ends it
-	Answer   = "load-answer"      // load, with an approval that is answered once
-	Children = "load-children"    // load, with two child orders of one step
-	Progress = "load-progress"    // load, with a step that reports its progress once
-	Sweep    = "sweep"            // of the Supervisor over an empty index; no orders
+	Load      = "load"             // full batches: Scheduler 10, agents 5
+	Trickle   = "trickle"          // every message alone
+	NoReplyTo = "load-no-reply-to" // load, with orders that name no reply-to
+	Finished  = "load-finished"    // load, with the index of finished orders
+	Sequence  = "load-four-agents" // load, with an agent for each step
+	Wait      = "load-wait"        // load, with a step that waits for ten minutes: a delayed message ends it
+	Answer    = "load-answer"      // load, with an approval that is answered once
+	Children  = "load-children"    // load, with two child orders of one step
+	Progress  = "load-progress"    // load, with a step that reports its progress once
+	Sweep     = "sweep"            // of the Supervisor over an empty index; no orders
 	// Eight steps instead of four, to know what a step adds.
 	EightLoad    = "load-eight-steps"
 	EightTrickle = "trickle-eight-steps"

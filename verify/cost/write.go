@@ -26,7 +26,7 @@ func Write(w io.Writer, r Report) error {
 	b.line("")
 	b.line("load: batches of %d to the Scheduler and %d to agents; trickle: every message alone.", r.Units.Shapes[Load].SchedulerBatch, r.Units.Shapes[Load].AgentBatch)
 	for _, o := range []struct{ name, what string }{
-		{Untold, "orders that name no reply-to"}, {Finished, "finished orders in the index"}, {Sequence, "an agent for each step"},
+		{NoReplyTo, "orders that name no reply-to"}, {Finished, "finished orders in the index"}, {Sequence, "an agent for each step"},
 		{Wait, "a step that waits for up to 15 minutes"}, {Answer, "an approval that one person answers"},
 		{Children, "two child orders of one step each"}, {Progress, "a step that reports its progress once"},
 	} {

@@ -195,7 +195,7 @@ func TestSDKApplicationAndAgent(t *testing.T) {
 	send(`{"schema":1,"orderId":"d-1","workflow":"delivery","order":{"to":"Ada"},"replyTo":"web"}`)
 	kinds := app.statuses("d-1", "completed")
 	if kinds[0] != "received" || len(kinds) != 5 {
-		t.Errorf("told %v; want received, started, two steps, completed", kinds)
+		t.Errorf("reported %v; want received, started, two steps, completed", kinds)
 	}
 	if task := p.end("d-1", "Processed"); string(task.Output) != `{"signature":"Ada"}` {
 		t.Errorf("output %s", task.Output)
@@ -207,7 +207,7 @@ func TestSDKApplicationAndAgent(t *testing.T) {
 		t.Errorf("undone because of %+v", task.Error)
 	}
 
-	// What is refused is told too; a sender without a reply-to finds it in quarantine.
+	// What is refused is reported too; a sender without a reply-to finds it in quarantine.
 	send(`{"schema":1,"orderId":"d-3","workflow":"nothing","order":1,"replyTo":"web"}`)
 	app.statuses("d-3", "refused")
 	send(`not JSON`)
@@ -269,6 +269,6 @@ func TestSDKAfterKill(t *testing.T) {
 	p = s.start()
 	kinds := p.sdk().statuses("k-1", "completed")
 	if kinds[0] != "received" {
-		t.Errorf("told %v", kinds)
+		t.Errorf("reported %v", kinds)
 	}
 }

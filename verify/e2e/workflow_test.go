@@ -72,7 +72,7 @@ func TestWorkflowFiles(t *testing.T) {
 
 	// A broken one: the version before it stays.
 	s.write("workflows/pair.yaml", strings.Replace(pair, "agent: shop\n    operation: send", "agent: absent\n    operation: send", 1))
-	eventually(t, "the broken file is told", func() bool { return len(p.listed()["pair"].Problems) > 0 })
+	eventually(t, "the broken file is reported", func() bool { return len(p.listed()["pair"].Problems) > 0 })
 	got := p.listed()["pair"]
 	if got.Hash != changed || !strings.Contains(strings.Join(got.Problems, "\n"), "absent") || !strings.Contains(got.Problems[0], "pair.yaml:") {
 		t.Errorf("listed %+v, want the hash %s and a problem that names file, line and agent", got, changed)
@@ -93,7 +93,7 @@ func TestWorkflowFiles(t *testing.T) {
 
 	// A new file that never was right, and then is.
 	s.write("workflows/third.yaml", "workflow: third\nsteps: 1\n")
-	eventually(t, "the new broken file is told", func() bool { return len(p.listed()["third"].Problems) > 0 })
+	eventually(t, "the new broken file is reported", func() bool { return len(p.listed()["third"].Problems) > 0 })
 	s.write("workflows/third.yaml", strings.Replace(pair, "workflow: pair", "workflow: third", 1))
 	eventually(t, "the corrected file is in force", func() bool {
 		w := p.listed()["third"]

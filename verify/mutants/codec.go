@@ -33,7 +33,7 @@ var ofCodec = []Mutant{
 	{Name: "codec-field-without-a-name", File: "shared/message/submit.go", Func: "unknownField", Old: "len(unknown) == 0", New: "len(unknown) == 0 || slices.Min(unknown) == \"\""},
 
 	// The attempts that did not end done.
-	{Name: "codec-attempts-that-errors-tell-are-read-as-none", File: "shared/state/tried.go", Func: "triedField", Old: "fill: func(t *core.Task) { t.Attempts = usualAttempts(t) },", New: ""},
+	{Name: "codec-attempts-that-errors-report-are-read-as-none", File: "shared/state/tried.go", Func: "triedField", Old: "fill: func(t *core.Task) { t.Attempts = usualAttempts(t) },", New: ""},
 	{Name: "codec-attempts-against-the-errors-are-left-out", File: "shared/state/tried.go", Func: "triedField", Old: "slices.Equal(t.Attempts, usualAttempts(t))", New: "len(t.Attempts) == 0"},
 	{Name: "codec-attempts-go-on-after-another-operation", File: "shared/state/tried.go", Func: "words", Old: "e.Undo != last.Undo || ", New: ""},
 	{Name: "codec-attempts-take-over-the-code", File: "shared/state/tried.go", Func: "words", Old: " || e.Code != last.Code", New: ""},

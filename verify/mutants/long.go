@@ -18,7 +18,7 @@ var ofLongWork = []Mutant{
 	{Name: "P43-progress-of-the-last-attempt-stays", File: "shared/core/reply.go", Func: "Step.release", Old: "0, 0, 0, nil", New: "0, 0, 0, s.Progress"},
 	{Name: "P43-progress-of-the-do-is-shown-in-its-undo", File: "shared/core/kind_call.go", Func: "deciding.takeCall", Old: ", nil\n", New: ", s.Progress\n"},
 	{Name: "P43-what-has-reported-is-in-a-queue", File: "shared/core/overdue.go", Func: "deciding.doOverdue", Old: "e.Backlog && s.Progress == nil", New: "e.Backlog"},
-	{Name: "P43-progress-status-is-never-told", File: progressFile, Func: "deciding.progressed", Old: "if r.notifies(StatusProgress) {", New: "if false {"},
+	{Name: "P43-progress-status-is-never-sent", File: progressFile, Func: "deciding.progressed", Old: "if r.notifies(StatusProgress) {", New: "if false {"},
 	{Name: "P43-a-long-note-is-kept", File: progressFile, Func: "ShortNote", Old: "note[:min(len(note), MaxNote)]", New: "note"},
 	{Name: "P43-is-schema-one", File: "shared/workflow/stored.go", Func: "Seal", Old: "s.MaxDuration > 0 ||", New: ""},
 	{Name: "P43-a-plain-service-works-long", File: "shared/workflow/source/meaning.go", Func: "builder.long", Old: "s.Grade == core.Plain || s.PointOfNoReturn", New: "s.PointOfNoReturn"},

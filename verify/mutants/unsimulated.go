@@ -28,7 +28,7 @@ var Unsimulated = map[string]string{
 	"P8-record-of-another-version-is-believed":      "The simulated store shows what was written, or nothing: never a document under the version or the ID of another one. It guards against a damaged row.",
 	"P28-document-of-any-size-is-sent":              "No decision leads to a document over the limit, near which simulated tasks come; what the store says to one that is too large is played, as item-too-large.",
 	"I19-refusal-that-was-not-sent-is-dropped":      noBadSubmission,
-	"I19-order-that-is-too-large-is-not-told":       noBadSubmission,
+	"I19-order-that-is-too-large-is-not-reported":   noBadSubmission,
 	"I19-order-that-is-too-large-is-not-kept":       noBadSubmission,
 	"I19-outage-is-an-unknown-reply-to":             noLookUp,
 	"I19-outage-refuses-an-order":                   noLookUp,
@@ -64,7 +64,7 @@ var Unsimulated = map[string]string{
 	"P42-failed-is-read-like-not-failed":         noFiles,
 	"P42-failure-of-any-step-is-asked-for":       noFiles,
 	"P42-point-of-no-return-goes-on":             noFiles,
-	"P42-quiet-time-is-not-told":                 noFiles,
+	"P42-quiet-time-is-not-reported":             noFiles,
 	"P42-goes-on-without-an-undo":                noFiles,
 	"P42-answer-goes-on":                         noFiles,
 	"P38-an-ask-ignores-the-condition":           noFiles,
@@ -95,7 +95,7 @@ const (
 	madeOfTheTask   = "The Supervisor makes this event of the very task that it decides on, so that the condition is always true there. It guards the core against another caller."
 	realTime        = "Contexts end in real time, which does not pass in a simulated handling; what it does when its own clock says that the time is over is held to P25."
 	noCache         = "The simulated store is read without a cache, so that each run sees every load."
-	noBadSubmission = "Submissions that cannot be read and still say who sent them are not in the simulation: its queues hold what real senders send, and bytes that tell nothing."
+	noBadSubmission = "Submissions that cannot be read and still say who sent them are not in the simulation: its queues hold what real senders send, and bytes that cannot be read."
 	noLookUp        = "The simulated deployment knows its queues by their names without a call, and has all of them, so that looking one up never fails."
 	freeShare       = "Which share of its spread a wait gets is left open: the model takes any that lies within it, none included."
 	onlySaid        = "It changes what is said to people, in the log or a report, and nothing that is stored or sent."

@@ -42,7 +42,7 @@ var ofWiring = []Mutant{
 	{Name: "P45-overtaken-refusals-alert-again", File: "dev/embedded/uncalled.go", Func: "uncalled.replied", Old: "(!ever || now.Sub(worked) > settling)", New: "(!ever || now.Sub(worked) >= 0)"},
 	{Name: "P45-not-yet-does-not-show-that-a-service-works", File: "dev/embedded/uncalled.go", Func: "uncalled.replied", Old: "(r.Outcome != core.OutcomeRetryLater || r.Code == core.CodeNotYet)", New: "r.Outcome != core.OutcomeRetryLater"},
 	{Name: "P45-not-yet-alarms", File: "functions/scheduler/bootstrap/wiring/metrics.go", Func: "notCalled.replied", Old: "!core.Uncalled(r.Code)", New: "!core.Uncounted(r.Code)"},
-	{Name: "P45-each-refusal-alerts", File: "dev/embedded/uncalled.go", Func: "uncalled.replied", Old: "was.told = true", New: "was.told = false"},
+	{Name: "P45-each-refusal-alerts", File: "dev/embedded/uncalled.go", Func: "uncalled.replied", Old: "was.reported = true", New: "was.reported = false"},
 	{Name: "P45-metric-is-written-with-each-batch", File: "functions/scheduler/bootstrap/wiring/metrics.go", Func: "notCalled.write", Old: "n.count = nil", New: ""},
 	{Name: "P12a-embedded-deletes-past-the-visibility", File: devConsumer, Func: "consumer.run", Old: "p.clock.Now().Sub(begun) < visibility", New: "p.clock.Now().Sub(begun) >= 0"},
 	{Name: "wiring-handled-messages-are-not-deleted", File: devConsumer, Func: "consumer.finish", Old: "if len(done) == 0 {", New: "if len(done) >= 0 {"},

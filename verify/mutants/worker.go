@@ -22,7 +22,7 @@ var ofWorker = []Mutant{
 	{Name: "P13-request-is-deleted-without-its-reply", File: answer, Func: "handling.answer", Old: "return w.nack(0)", New: "return ack"},
 	{Name: "I19-unreadable-request-is-dropped", File: engine, Func: "Worker.quarantine", Old: "return w.nack(0)", New: "return ack"},
 	{Name: "P3-reply-is-of-the-first-attempt", File: answer, Func: "handling.reply", Old: "Attempt: r.Attempt", New: "Attempt: 1"},
-	{Name: "P32-wait-is-not-told", File: answer, Func: "handling.reply", Old: "if r.ClaimedAt != 0 {", New: "if false {"},
+	{Name: "P32-wait-is-not-reported", File: answer, Func: "handling.reply", Old: "if r.ClaimedAt != 0 {", New: "if false {"},
 	{Name: "P3-wait-is-negative", File: answer, Func: "handling.reply", Old: "max(0, core.TimeOf(h.received).Sub(r.ClaimedAt))", New: "core.TimeOf(h.received).Sub(r.ClaimedAt)"},
 	{Name: "P24-no-check-before-a-second-attempt", File: handling, Func: "handling.checked", Old: "(h.req.Attempt > 1 || h.doubt != nil)", New: "h.doubt != nil"},
 	{Name: "P24-no-check-before-an-own-retry", File: handling, Func: "handling.checked", Old: "(h.req.Attempt > 1 || h.doubt != nil)", New: "h.req.Attempt > 1"},

@@ -182,7 +182,7 @@ func (p *process) boot() {
 	w := p.w
 	p.up = true
 	if w.embedded && p.role != aClient && p.scheduler == nil && w.now > 0 {
-		w.tell(p.name, "", "is there again")
+		w.trace(p.name, "", "is there again")
 	}
 	p.scheduler, p.supervisor, p.worker, p.known = nil, nil, nil, nil
 	p.equip()
@@ -301,8 +301,8 @@ func (w *simulation) deliver(p *process, q *queue, letters []*letter) {
 	ds := make([]port.Delivery, len(letters))
 	for i, l := range letters {
 		ds[i] = q.delivery(l)
-		if w.telling {
-			w.tell(q.name, p.name, describe(l.message))
+		if w.tracing {
+			w.trace(q.name, p.name, describe(l.message))
 		}
 	}
 	w.invoke(p, q.name, func(iv *invocation) {
@@ -417,10 +417,10 @@ func (w *simulation) sweep() {
 	p := up[w.choose("supervisor", "tick", len(up), 0.4)]
 	switch w.inject(aSupervisor, callTick, "tick").fault {
 	case TickMissed:
-		w.tell("world", "", "a tick of the Supervisor is missed")
+		w.trace("world", "", "a tick of the Supervisor is missed")
 		return
 	case TicksOverlap:
-		w.tell("world", "", "two ticks at once")
+		w.trace("world", "", "two ticks at once")
 		clear(w.leases)
 		w.invoke(up[len(up)-1], "sweep", sweep)
 		clear(w.leases)

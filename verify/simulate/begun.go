@@ -80,7 +80,7 @@ func moved(t *core.Task, from, to *core.Definition, order json.RawMessage, at co
 	return Scenario{Definition: to, Order: order, Orders: 1, Begun: &Begun{&next, at}}, nil
 }
 
-// begin puts the order into the store, tells the services, the ledgers and the checks what it has behind it, and has
+// begin puts the order into the store, adds to the services, the ledgers and the checks what it has behind it, and has
 // the operator go on with it.
 func (w *simulation) begin(t *core.Task) {
 	o := &order{id: t.OrderID, acked: true, seen: newHistory(), submit: message.SubmitOrder{Schema: message.Schema, OrderID: t.OrderID, Workflow: t.Workflow, Order: w.sc.Order, ReplyTo: t.ReplyTo}}

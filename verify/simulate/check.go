@@ -17,7 +17,7 @@ import (
 // history is what the checks remember of an order.
 type history struct {
 	heard     map[int]bool      // numbers of statuses that the application has taken
-	told      map[int]string    // statuses that were sent, by number: their bytes
+	reported  map[int]string    // statuses that were sent, by number: their bytes
 	alerts    map[string]bool   // alerts that were raised
 	requests  map[string]string // requests that were sent, by step and attempt: their bytes
 	meant     map[string]string // what they ask for, by key and operation (P49)
@@ -37,7 +37,7 @@ type history struct {
 
 func newHistory() history {
 	return history{
-		heard: map[int]bool{}, told: map[int]string{}, alerts: map[string]bool{}, requests: map[string]string{}, meant: map[string]string{}, holders: map[string]string{},
+		heard: map[int]bool{}, reported: map[int]string{}, alerts: map[string]bool{}, requests: map[string]string{}, meant: map[string]string{}, holders: map[string]string{},
 		counted: map[string]int{}, verdicts: map[string]bool{}, cancels: map[int]bool{}, answered: map[string]bool{}, decisions: map[string]string{}, wakes: map[string]core.Time{},
 		alone: map[string]bool{},
 	}
@@ -89,8 +89,8 @@ func (w *simulation) committed(before, after *core.Task, record *port.Record) {
 	if w.cur != nil {
 		m.supervisor = w.cur.p.role == aSupervisor
 	}
-	if w.telling {
-		w.tell(w.cur.p.name, "store", summary(after))
+	if w.tracing {
+		w.trace(w.cur.p.name, "store", summary(after))
 	}
 	o.seen.dirty = true
 	o.seen.writes++
@@ -237,7 +237,7 @@ func (w *simulation) given(t *core.Task, r *message.Request) {
 	}
 }
 
-// moved: a definition is pinned by a command, while nothing is in flight and no end is untold; what was
+// moved: a definition is pinned by a command, while nothing is in flight and no end is unreported; what was
 // attempted or skipped stays as it is, but for a task that was undone (P49).
 func (m *move) moved() {
 	t, b := m.after, m.before
@@ -337,7 +337,7 @@ func (m *move) ends() {
 	}
 	m.did("18")
 	if t.EndSeq > 0 && t.StatusSeq != t.EndSeq {
-		m.fail("18", "its end is told as number %d, and a later status has number %d", t.EndSeq, t.StatusSeq)
+		m.fail("18", "its end is reported as number %d, and a later status has number %d", t.EndSeq, t.StatusSeq)
 	}
 	asked := t.Parent != nil && b.ProcessState == core.Processed && t.ProcessState != core.Error // its parent has it undone (P41)
 	if b.Terminal() && !m.commanded && !asked && (t.ProcessState != b.ProcessState || t.Ended != b.Ended) {
@@ -398,7 +398,7 @@ func live(t *core.Task) core.Time {
 	return first
 }
 
-// settled: an end counts as told only when it was (P11).
+// settled: an end counts as reported only when it was (P11).
 func (m *move) settled() {
 	t, b := m.after, m.before
 	if b == nil || b.ResendAt == 0 || t.ResendAt != 0 || t.Ended != b.Ended || t.ProcessState != b.ProcessState {
@@ -406,8 +406,8 @@ func (m *move) settled() {
 	}
 	m.did("P11")
 	seen := &m.o.seen
-	told := seen.told[t.EndSeq] != ""
-	if t.EndSeq > 0 && !told {
+	reported := seen.reported[t.EndSeq] != ""
+	if t.EndSeq > 0 && !reported {
 		m.fail("P11", "%s is settled, and its status %d was never sent", t.ProcessState, t.EndSeq)
 	}
 	if alerts(m.def, t) && !seen.alerts[alertID(t.Ended, t.Run, t.EndCommand)] {
@@ -681,8 +681,8 @@ func (w *simulation) sent(p *process, q *queue, m port.Message) {
 	case *message.Control:
 		w.sentControl(p, v, m.Delay)
 	}
-	if w.telling {
-		w.tell(p.name, q.name, "sends "+describe(m))
+	if w.tracing {
+		w.trace(p.name, q.name, "sends "+describe(m))
 	}
 }
 
@@ -729,7 +729,7 @@ func (w *simulation) because(t *core.Task, r *message.Request) {
 	}
 	w.checks.did("P42")
 	if code := t.Step(d.After[0]).FailureCode; in.Because == nil && code != "" || in.Because != nil && *in.Because != code {
-		w.violate("P42", "step %s of %s is told %s as the failure of %s, which is %q", r.Step, r.OrderID, r.Input, d.After[0], code)
+		w.violate("P42", "step %s of %s gets %s as the failure of %s, which is %q", r.Step, r.OrderID, r.Input, d.After[0], code)
 	}
 }
 
@@ -800,7 +800,7 @@ func (w *simulation) sentStatus(s *message.Status) {
 	if o != nil && t != nil && s.Kind == core.StatusCommandRefused {
 		w.checks.did("P5")
 		if slices.ContainsFunc(t.Verdicts, func(v core.Verdict) bool { return v.ID == s.CommandID && v.Accepted }) {
-			w.violate("P5", "command %s of %s was accepted and is told as refused", s.CommandID, s.OrderID)
+			w.violate("P5", "command %s of %s was accepted and is reported as refused", s.CommandID, s.OrderID)
 		}
 	}
 	if o == nil || s.Seq == 0 {
@@ -811,11 +811,11 @@ func (w *simulation) sentStatus(s *message.Status) {
 	if err != nil {
 		w.violate("bug", "a status cannot be encoded: %v", err)
 	}
-	if was, known := o.seen.told[s.Seq]; known && was != string(b) && s.Code != short && !strings.Contains(was, short) {
+	if was, known := o.seen.reported[s.Seq]; known && was != string(b) && s.Code != short && !strings.Contains(was, short) {
 		w.violate("P12", "status %d of %s was sent again with other bytes:\n%s\n%s", s.Seq, s.OrderID, was, b)
 	}
-	if o.seen.told[s.Seq] == "" || s.Code != short {
-		o.seen.told[s.Seq] = string(b)
+	if o.seen.reported[s.Seq] == "" || s.Code != short {
+		o.seen.reported[s.Seq] = string(b)
 	}
 	if t != nil && s.Kind == core.StatusFailed && s.Seq == t.EndSeq && t.ProcessState == core.Error && !o.seen.alerts[alertID(t.Ended, t.Run, t.EndCommand)] {
 		w.violate("P11", "status %d of %s says that an operator is needed, and no alert was raised", s.Seq, s.OrderID)
@@ -836,8 +836,8 @@ func (w *simulation) alerted(p *process, a core.RaiseAlert) {
 		if w.cur != nil {
 			w.cur.sentBy(a.OrderID, mail{kind: 'a', wakeAt: a.At})
 		}
-		if w.telling {
-			w.tell(p.name, "operator", "alert: "+a.OrderID+" "+a.Step+" "+a.Code)
+		if w.tracing {
+			w.trace(p.name, "operator", "alert: "+a.OrderID+" "+a.Step+" "+a.Code)
 		}
 	}
 }
@@ -860,7 +860,7 @@ func (m *move) replies() {
 	m.fail("4", "it was changed by %s, of run %d", describe(m.w.cur.letters[0].message), m.w.cur.letters[0].message.Value.(*message.Reply).Run)
 }
 
-// settling is a commit that only says that an end has been told.
+// settling is a commit that only says that an end has been reported.
 func (o *order) settling(m *move) bool {
 	return m.before.ResendAt != 0 && m.after.ResendAt == 0 && m.before.ProcessState == m.after.ProcessState && m.before.Ended == m.after.Ended
 }

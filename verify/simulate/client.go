@@ -131,7 +131,7 @@ func (w *simulation) submit(o *order) {
 	w.after(60_000, func() { w.submit(o) })
 	if !o.api {
 		m := o.submit
-		w.tell("application", port.Intake, "submits "+o.id)
+		w.trace("application", port.Intake, "submits "+o.id)
 		_ = w.send(w.client(), w.queues[port.Intake], port.Message{Value: &m})
 		return
 	}
@@ -139,7 +139,7 @@ func (w *simulation) submit(o *order) {
 	if p == nil {
 		return
 	}
-	w.tell("application", p.name, "submits "+o.id)
+	w.trace("application", p.name, "submits "+o.id)
 	w.invoke(p, "submit", func(iv *invocation) {
 		m := o.submit
 		iv.direct, iv.about = &m, o.id
@@ -167,7 +167,7 @@ func (w *simulation) otherContent(o *order) {
 	if string(o.submit.Order) == string(m.Order) {
 		return
 	}
-	w.tell("application", port.Intake, "submits "+o.id+" with other content")
+	w.trace("application", port.Intake, "submits "+o.id+" with other content")
 	_ = w.send(w.client(), w.queues[port.Intake], port.Message{Value: &m})
 }
 
@@ -335,7 +335,7 @@ func (w *simulation) believed(t *core.Task, step string) bool {
 
 // instruct sends a command.
 func (w *simulation) instruct(o *order, c message.Control, direct bool) {
-	w.tell("operator", "", fmt.Sprintf("%s %s %s %s", c.Kind, c.OrderID, c.Step, c.Fact))
+	w.trace("operator", "", fmt.Sprintf("%s %s %s %s", c.Kind, c.OrderID, c.Step, c.Fact))
 	if p := w.anyScheduler(o.id); direct && p != nil {
 		w.invoke(p, string(c.Kind), func(iv *invocation) {
 			iv.direct, iv.about = &c, c.OrderID
@@ -368,7 +368,7 @@ func (w *simulation) fact(t *core.Task) (string, core.Fact) {
 		}
 		switch {
 		case svc != nil && svc.net > 0 && (t.Phase == core.Undoing || s.State == core.UndoWait) && w.conf(d.Agent).NoUndo:
-			w.tell("operator", "", "undoes "+svc.key+" by hand")
+			w.trace("operator", "", "undoes "+svc.key+" by hand")
 			svc.net, svc.undone = 0, true
 			return s.Name, core.Undone
 		case svc != nil && (svc.net > 0 || w.noEffect(t, s.Name) && svc.applied > 0):
@@ -515,7 +515,7 @@ func (w *simulation) unended() string {
 			text += fmt.Sprintf("%s is not stored (acknowledged %v, refused %v); ", o.id, o.acked, o.refused)
 			continue
 		}
-		text += fmt.Sprintf("%s is %s %s (told %v)", o.id, t.ProcessState, t.Phase, t.ResendAt == 0)
+		text += fmt.Sprintf("%s is %s %s (reported %v)", o.id, t.ProcessState, t.Phase, t.ResendAt == 0)
 		for i := range t.Steps {
 			text += fmt.Sprintf(" %s=%s/%d", t.Steps[i].Name, t.Steps[i].State, t.Steps[i].Attempt)
 		}
@@ -546,7 +546,7 @@ func (w *simulation) jump() {
 	p := w.procs[w.choose("whose", "clock", len(w.procs)-1, 0.9)]
 	if w.inject(p.role, callClock, p.name).fault == ClockJump {
 		p.offset = w.skewed(p.name)
-		w.tell("world", p.name, "its clock jumps")
+		w.trace("world", p.name, "its clock jumps")
 	}
 }
 
@@ -561,7 +561,7 @@ func (w *simulation) expire() {
 			continue
 		}
 		if w.inject(aClient, callExpire, id).fault == TTL {
-			w.tell("world", "", "the record of "+id+" expires; its order stays (P26)")
+			w.trace("world", "", "the record of "+id+" expires; its order stays (P26)")
 			r.record, r.task, r.wasDue = nil, nil, nil
 			if o := w.byID[id]; o != nil && w.choose("resubmits", id, 2, 0.5) == 1 { // an old copy of the order comes
 				m := o.submit
@@ -577,7 +577,7 @@ func (w *simulation) redeploy() {
 	if w.newer == nil || len(p.running) > 0 || w.inject(aScheduler, callDeploy, p.name).fault != MixedCode {
 		return
 	}
-	w.tell("world", p.name, "runs a newer version of the workflow")
+	w.trace("world", p.name, "runs a newer version of the workflow")
 	p.deploy = 1
 }
 
@@ -595,12 +595,12 @@ func (w *simulation) forge() {
 		if q.name == shop || q.name == port.Quarantine {
 			return // the application's own
 		}
-		w.tell("world", q.name, "an unreadable message")
+		w.trace("world", q.name, "an unreadable message")
 		q.put(port.Message{Body: []byte([]string{"{", newerBody}[v])}, 0)
 		return
 	}
 	if v == 11 { // to a queue that is not deployed (P14)
-		w.tell("world", port.Intake, "an order that is to be answered to a queue that is not there")
+		w.trace("world", port.Intake, "an order that is to be answered to a queue that is not there")
 		w.queues[port.Intake].put(port.Message{Value: &message.SubmitOrder{Schema: message.Schema, OrderID: "stray", Workflow: w.def.Name, Order: noContent, ReplyTo: "nowhere"}}, 0)
 		return
 	}
@@ -620,12 +620,12 @@ func (w *simulation) forge() {
 		case s.Attempt == 0:
 			return
 		}
-		w.tell("world", port.Control, "a message that no actor should send: "+describe(port.Message{Value: c}))
+		w.trace("world", port.Control, "a message that no actor should send: "+describe(port.Message{Value: c}))
 		w.queues[port.Control].put(port.Message{Value: c}, 0)
 		return
 	}
 	if r := w.forged(t, s, v); r != nil {
-		w.tell("world", port.Replies, "a reply that no agent should send: "+describe(port.Message{Value: r}))
+		w.trace("world", port.Replies, "a reply that no agent should send: "+describe(port.Message{Value: r}))
 		w.queues[port.Replies].put(port.Message{Value: r}, 0)
 	}
 }

@@ -537,7 +537,7 @@ func (d *driver) next() int64 {
 // do carries out an action.
 func (d *driver) do(a action) {
 	w := d.w
-	if w.telling {
+	if w.tracing {
 		d.say(a)
 	}
 	d.moved, d.thawed = 0, 0
@@ -707,7 +707,7 @@ func (d *driver) command() {
 	d.done++
 }
 
-// hear lets the application take what it is told: what it does with it changes nothing else.
+// hear lets the application receive its statuses: what it does with it changes nothing else.
 func (d *driver) hear() {
 	for _, name := range []string{shop, port.Quarantine} {
 		q := d.w.queues[name]
@@ -740,30 +740,30 @@ func (d *driver) atEnd() bool {
 	return true
 }
 
-// say tells the story of an action where nothing else would.
+// say traces an action that traces nothing else.
 func (d *driver) say(a action) {
 	w := d.w
 	switch a.kind {
 	case wrong:
 		iv := w.handler(a.id)
 		t := iv.driven.turn
-		w.tell(iv.p.name, "", actsAt[t.call][a.nth].String()+" at "+callNames[t.call]+" "+t.subject)
+		w.trace(iv.p.name, "", actsAt[t.call][a.nth].String()+" at "+callNames[t.call]+" "+t.subject)
 	case freezes, thaws:
-		w.tell(w.handler(a.id).p.name, "", map[kind]string{freezes: "stands still", thaws: "goes on"}[a.kind])
+		w.trace(w.handler(a.id).p.name, "", map[kind]string{freezes: "stands still", thaws: "goes on"}[a.kind])
 	case boots:
-		w.tell(w.procs[a.nth].name, "", "is there again")
+		w.trace(w.procs[a.nth].name, "", "is there again")
 	case dies:
-		w.tell(w.procs[a.nth].name, "", "dies")
+		w.trace(w.procs[a.nth].name, "", "dies")
 	case passes:
-		w.tell("world", "", fmt.Sprintf("time passes, %s", seconds(d.next()-w.now)))
+		w.trace("world", "", fmt.Sprintf("time passes, %s", seconds(d.next()-w.now)))
 	case copies, comesLate, releases, loses:
 		q := w.queues[w.names[a.nth]]
 		if a.id <= 0 {
-			w.tell("world", q.name, "all late messages are there at last")
+			w.trace("world", q.name, "all late messages are there at last")
 			return
 		}
 		i := slices.IndexFunc(q.messages, func(l *letter) bool { return l.id == int(a.id) })
 		word := map[kind]string{copies: "comes twice: ", comesLate: "is late: ", releases: "is there at last: ", loses: "is lost: "}[a.kind]
-		w.tell("world", q.name, word+describe(q.messages[i].message))
+		w.trace("world", q.name, word+describe(q.messages[i].message))
 	}
 }

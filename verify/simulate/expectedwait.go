@@ -33,7 +33,7 @@ func (iv *invocation) expectedWait(s *sight, m *model, n int, ev any) *expectedW
 	return &expectedWait{order: s.id, agent: m.def.Steps[m.def.Index(r.Step)].AskedAgent(m.t.Step(r.Step)), letter: i, Wait: scheduler.Wait{Waited: waited, Learnt: m.now}}
 }
 
-// learnt holds what a Scheduler has learnt in a handling to what its replies taught. gone tells of which orders
+// learnt holds what a Scheduler has learnt in a handling to what its replies taught. gone says which orders
 // all messages are deleted.
 func (iv *invocation) learnt(gone func(id string) bool) {
 	p := iv.p

@@ -80,7 +80,7 @@ func Explore(scopes []Scope, faults, workers int, most time.Duration, progress f
 		all[i] = newExploring(&scopes[i], workers)
 		all[i].watch = watch
 	}
-	told := func() {
+	reported := func() {
 		if progress != nil {
 			progress(summed(e, all))
 		}
@@ -89,12 +89,12 @@ func Explore(scopes []Scope, faults, workers int, most time.Duration, progress f
 		return slices.ContainsFunc(all, func(x *exploring) bool { return len(x.found) > 0 })
 	}
 	for n := 0; n <= faults && !found(); n++ {
-		pass(all, n, faults, most, told)
+		pass(all, n, faults, most, reported)
 	}
 	for again := true; again && watch.passed() < most; { // what was not done in its share of the time
 		again = false
 		for n := 0; n <= faults && !found(); n++ {
-			again = pass(all, n, faults, most, told) || again
+			again = pass(all, n, faults, most, reported) || again
 		}
 	}
 	for _, x := range all {
@@ -105,7 +105,7 @@ func Explore(scopes []Scope, faults, workers int, most time.Duration, progress f
 
 // pass takes every scope that has come so far one fault further, small ones first: each may take twice
 // its share of the time that is left, so that what the small ones leave is for the large ones.
-func pass(all []*exploring, n, faults int, most time.Duration, told func()) (any bool) {
+func pass(all []*exploring, n, faults int, most time.Duration, reported func()) (any bool) {
 	var ready []*exploring
 	for _, x := range all {
 		if x.whole == n-1 && len(x.found) == 0 {
@@ -123,7 +123,7 @@ func pass(all []*exploring, n, faults int, most time.Duration, told func()) (any
 			until = 0
 		}
 		x.level(n < faults, until)
-		if told(); len(x.found) > 0 {
+		if reported(); len(x.found) > 0 {
 			return false
 		}
 	}
@@ -461,7 +461,7 @@ func (t *Tape) follow(o Options) (Result, error) {
 	}
 	all[i].Prepare()
 	w := newSimulation(all[i].Scenario, Plain{})
-	w.telling = o.Story
+	w.tracing = o.Story
 	d := newDriver(w, &all[i])
 	defer d.end()
 	for _, a := range t.Path {
@@ -473,10 +473,10 @@ func (t *Tape) follow(o Options) (Result, error) {
 	return Result{Stats: w.Stats, Violation: w.violation, Story: w.story, Checks: w.checks.counted()}, nil
 }
 
-// story runs a path again and tells what happens.
+// story runs a path again and traces what happens.
 func (s *Scope) story(path []action) []Line {
 	w := newSimulation(s.Scenario, Plain{})
-	w.telling = true
+	w.tracing = true
 	d := newDriver(w, s)
 	defer d.end()
 	for _, a := range path {

@@ -45,9 +45,9 @@ var invariants = []Invariant{
 	{"P9", "every task that is not at rest has a due time"},
 	{"P9a", "a Wake claims, or goes on with the undo, when its wait is over and not before"},
 	{"P10", "the Supervisor pushes an early due time to the earliest live time"},
-	{"P11", "no end is settled untold"},
+	{"P11", "no end is settled unreported"},
 	{"P12", "what is emitted again is the same, byte for byte"},
-	{"P12a", "a fresh copy that changes nothing makes no call and tells no end: copies do not multiply calls"},
+	{"P12a", "a fresh copy that changes nothing makes no call and reports no end: copies do not multiply calls"},
 	{"P13", "what a commit led to is sent before its message is deleted"},
 	{"P14", "the content of an order never changes; a new one gets its first claims"},
 	{"P15", "a reply counts by run, operation and attempt, and leads to what the protocol says"},
@@ -65,7 +65,7 @@ var invariants = []Invariant{
 	{"P24", "a service that can be asked is asked before a second attempt, and nothing is answered that the service has not said"},
 	{"P25", "the agent begins no call and sends nothing from stopBy on, less the clocks' skew"},
 	{"P26", "the order's row is never removed or changed"},
-	{"P28", "no output that is too large is sent, or comes back for ever; texts give way to what must be stored, and what was told stays"},
+	{"P28", "no output that is too large is sent, or comes back for ever; texts give way to what must be stored, and what was reported stays"},
 	{"P31", "the ledger of a plain service moves by its table, and nothing is called or answered against it"},
 	{"P32", "time in a queue is not counted beyond the step's maxQueueTime"},
 	{"P33", "a step that waits asks no agent, counts no failure, and does not wait any more at the task's end"},
@@ -80,7 +80,7 @@ var invariants = []Invariant{
 	{"P43", "an attempt that reports progress has more time, never past its stopBy, which does not move; an agent reports nothing after it"},
 	{"P44", "a step with several agents asks one of them, and after a failure another"},
 	{"P45", "a step whose agent made no call that could have had an effect is handed back uncounted, and not beyond maxQueueTime or pollFor"},
-	{"P48", "a task is closed when nothing can take effect any more, stays so, and tells by whom and why"},
+	{"P48", "a task is closed when nothing can take effect any more, stays so, and keeps by whom and why"},
 	{"P49", "a task is moved by a command and while nothing is in flight; what was done stands, and its keys mean what they meant"},
 	{"P50", "a step with a rule is Skipped or fails with the rule's code, and is never attempted"},
 	{"P51", "another input is given only to a step whose key can have had no effect, is sent from then on, and no earlier one takes effect"},
@@ -148,7 +148,7 @@ func (w *simulation) violate(name, format string, args ...any) {
 		return
 	}
 	w.violation = &Violation{Invariant: name, Text: fmt.Sprintf(format, args...), At: w.now}
-	w.tell("world", "", "VIOLATION of "+w.violation.String())
+	w.trace("world", "", "VIOLATION of "+w.violation.String())
 }
 
 // Text is what an invariant says.

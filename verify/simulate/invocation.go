@@ -147,18 +147,18 @@ func (iv *invocation) suffer(f Fault, subject string) (err error, cut bool) { //
 	w := iv.w
 	switch f {
 	case CrashBefore, CrashAfter:
-		w.tell(iv.p.name, "", "dies ("+f.String()+")")
+		w.trace(iv.p.name, "", "dies ("+f.String()+")")
 		iv.p.kill()
 		return errCut, true
 	case TimeoutAfter:
-		w.tell(iv.p.name, "", "its time is over, the effect is there")
+		w.trace(iv.p.name, "", "its time is over, the effect is there")
 		iv.dead = true
 		return errCut, true
 	case Zombie:
-		w.tell(iv.p.name, "", "hangs past the visibility timeout")
+		w.trace(iv.p.name, "", "hangs past the visibility timeout")
 		iv.pause(visibility + w.spread("zombie", subject, 20_000))
 	case Frozen:
-		w.tell(iv.p.name, "", "is frozen")
+		w.trace(iv.p.name, "", "is frozen")
 		iv.pause(60_000 * (1 + w.spread("frozen", subject, 20)))
 	}
 	return errCut, iv.dead

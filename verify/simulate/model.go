@@ -14,7 +14,7 @@ import (
 // event makes of one task. Every commit of the real actors is held against it, and so is every
 // message that was deleted although nothing was committed for it.
 //
-// Where the protocol leaves a choice (jitter, a tell time within a range) the model takes what the
+// Where the protocol leaves a choice (jitter, a resend time within a range) the model takes what the
 // real task has, if it is within the rule.
 type model struct {
 	def      *core.Definition
@@ -40,7 +40,7 @@ type model struct {
 	mails   []mail
 	changed bool
 	ahead   bool // the message is ahead of the document: it must stay (P8)
-	refused bool // its sender is to be told
+	refused bool // its sender is to be notified
 }
 
 // mail is a message, or an alert, that must have been sent.
@@ -375,7 +375,7 @@ func (m *model) noEffect(i int, r *message.Reply) {
 	}
 }
 
-// proven: P22a. What an Error was told with is told again, so that what is learnt in it is later.
+// proven: P22a. What an Error was reported with is sent again, so that what is learnt in it is later.
 func (m *model) proven(s *core.Step) {
 	if s.NoEffect != 0 {
 		return
@@ -409,11 +409,11 @@ func (m *model) finish(i int, output json.RawMessage) {
 	m.end(s, core.Processed)
 	s.Output, s.FinishedAt, s.NoEffect = output, m.now, 0
 	if m.t.ProcessState != core.Error { // the number of "failed" stays the highest
-		m.tellFinished(s)
+		m.notifyFinished(s)
 	}
 }
 
-func (m *model) tellFinished(s *core.Step) {
+func (m *model) notifyFinished(s *core.Step) {
 	if m.notifies(core.StatusStepFinished) {
 		m.t.StatusSeq++
 		s.FinishSeq, s.FinishCause = m.t.StatusSeq, m.cause
@@ -422,7 +422,7 @@ func (m *model) tellFinished(s *core.Step) {
 }
 
 func (m *model) notifies(kind core.StatusKind) bool {
-	if kind == core.StatusClosed { // what ends an order that has failed is told where that was told (P48)
+	if kind == core.StatusClosed { // what ends an order that has failed goes where the failure was reported (P48)
 		kind = core.StatusFailed
 	}
 	return m.t.ReplyTo != "" && slices.Contains(m.def.Notify, kind)
@@ -887,7 +887,7 @@ func waits(s *core.Step) bool {
 var endKinds = map[core.State]core.StatusKind{core.Processed: core.StatusCompleted, core.Error: core.StatusFailed,
 	core.Compensated: core.StatusUndone, core.Cancelled: core.StatusCancelled, core.Closed: core.StatusClosed}
 
-// enter is an end, or Error: what is to be told, and by when (P11).
+// enter is an end, or Error: what is to be reported, and by when (P11).
 func (m *model) enter(state core.State, phase core.Phase) {
 	t := m.t
 	t.ProcessState, t.Phase, t.Ended, t.EndCause, t.EndSeq, t.EndCommand, t.ResendAt = state, phase, m.now, m.cause, 0, 0, 0
@@ -899,12 +899,12 @@ func (m *model) enter(state core.State, phase core.Phase) {
 		t.EndCommand = t.Command
 	}
 	if t.EndSeq > 0 || alerts(m.def, t) {
-		t.ResendAt = m.tellTime()
+		t.ResendAt = m.resendTime()
 	}
 	m.announce()
 }
 
-func (m *model) tellTime() core.Time {
+func (m *model) resendTime() core.Time {
 	lo := m.now.Add(m.def.ResendAfter)
 	if m.real != nil && m.real.ResendAt >= lo && m.real.ResendAt <= lo.Add(m.def.ResendAfter) {
 		return m.real.ResendAt
@@ -925,7 +925,7 @@ func (m *model) announce() {
 	}
 }
 
-// alerts: the operator is told of an Error, and of an order that a failure has undone where its workflow says so (P11).
+// alerts: the operator is notified of an Error, and of an order that a failure has undone where its workflow says so (P11).
 func alerts(def *core.Definition, t *core.Task) bool {
 	undone := t.ProcessState == core.Compensated && t.Why == core.WhyFailure
 	return t.ProcessState == core.Error || undone && def != nil && def.AlertUndone

@@ -23,7 +23,7 @@ func (m *model) answer(c *message.Control) {
 		return
 	}
 	if v, known := m.verdict(c.ID); known {
-		m.told(v)
+		m.reported(v)
 		m.again()
 		return
 	}
@@ -46,7 +46,7 @@ func (m *model) answer(c *message.Control) {
 		}
 	}
 	v := core.Verdict{ID: c.ID, Command: "answer", Accepted: len(counts) > 0}
-	m.told(v.Accepted)
+	m.reported(v.Accepted)
 	switch {
 	case len(steps) == 0:
 		m.t.Verdicts = lastEight(m.t.Verdicts, v)
@@ -75,7 +75,7 @@ func lastEight(all []core.Verdict, v core.Verdict) []core.Verdict {
 	return all[max(0, len(all)-8):]
 }
 
-// verdict is what a command or an answer of that ID was told.
+// verdict is the answer that a command or an answer of that ID got.
 func (m *model) verdict(id string) (yes, known bool) {
 	for i := range m.t.Steps {
 		if a := m.t.Steps[i].Answers; a != nil {

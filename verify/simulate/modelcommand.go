@@ -52,14 +52,14 @@ func (m *model) submit(o *message.SubmitOrder) {
 	m.advance()
 }
 
-// received tells that the order is there, each time it is submitted (P14).
+// received is the status that the order is there, each time it is submitted (P14).
 func (m *model) received() {
 	if !m.t.IsTombstone() && m.notifies(core.StatusReceived) {
 		m.post('c', "", 0, 0)
 	}
 }
 
-// refuse tells the sender, or, without a queue to tell it in, the operator.
+// refuse notifies the sender, or, without a queue for that, the operator.
 func (m *model) refuse(replyTo string) {
 	m.refused = true
 	switch {
@@ -98,7 +98,7 @@ func (m *model) command(c *message.Control) {
 		return
 	}
 	if yes, known := m.verdict(c.ID); known {
-		m.told(yes)
+		m.reported(yes)
 		m.again()
 		return
 	}
@@ -109,15 +109,15 @@ func (m *model) command(c *message.Control) {
 	m.changed = true
 	all := append(slices.Clone(m.t.Verdicts), core.Verdict{ID: c.ID, Command: string(c.Kind), Accepted: yes})
 	m.t.Verdicts = all[max(0, len(all)-8):]
-	m.told(yes)
+	m.reported(yes)
 	if yes && act != nil {
 		m.t.Command++
 		act()
 	}
 }
 
-// told: P5: the sender of a command that came through the queue is told that it was refused.
-func (m *model) told(yes bool) {
+// reported: P5: the sender of a command that came through the queue is notified that it was refused.
+func (m *model) reported(yes bool) {
 	if !yes && !m.direct && m.t.ReplyTo == shop {
 		m.post('v', "", 0, 0)
 	}
@@ -450,7 +450,7 @@ func (m *model) resume(c *message.Control) {
 	for i := range m.t.Steps {
 		s := &m.t.Steps[i]
 		if s.State == core.Processed && s.FinishSeq == 0 {
-			m.tellFinished(s)
+			m.notifyFinished(s)
 		}
 		s.FailureCount, s.UndoFailures, s.Queued = 0, 0, 0
 		unheld(s)
@@ -542,7 +542,7 @@ func (m *model) sweep() (rule string) {
 		}
 	}
 	late := t.ProcessState == core.Processing && t.Deadline != 0 && t.Deadline <= m.now
-	untold := t.ResendAt != 0 && t.ResendAt <= m.now
+	unreported := t.ResendAt != 0 && t.ResendAt <= m.now
 	for _, i := range steps {
 		if !t.Steps[i].InFlight() && m.backlog(port.Control) {
 			continue // its Wake waits there (P32)
@@ -554,7 +554,7 @@ func (m *model) sweep() (rule string) {
 		m.tooLate()
 		rule = "P23a"
 	}
-	if untold && t.ResendAt != 0 && t.ResendAt <= m.now {
+	if unreported && t.ResendAt != 0 && t.ResendAt <= m.now {
 		t.ResendAt = m.now.Add(m.def.ResendAfter)
 		m.post('s', "", 0, 0)
 		rule = "P11"

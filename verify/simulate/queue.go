@@ -90,7 +90,7 @@ func (q *queue) poll() {
 			return
 		}
 		if a := w.inject(p.role, callPoll, q.name); a.fault == Concurrency {
-			w.tell(p.name, "", "takes nothing for a while: throttled")
+			w.trace(p.name, "", "takes nothing for a while: throttled")
 			q.stopped = w.now + 5000 + w.spread("throttled", q.name, 60_000)
 			return
 		}
@@ -147,7 +147,7 @@ func (q *queue) take(l *letter) bool {
 	if l.received++; l.received > maxReceive {
 		q.messages = slices.DeleteFunc(q.messages, func(o *letter) bool { return o == l })
 		q.dead = append(q.dead, l)
-		q.w.tell(q.name, "", "a message goes to the dead letters: "+describe(l.message))
+		q.w.trace(q.name, "", "a message goes to the dead letters: "+describe(l.message))
 		return false
 	}
 	l.receipt++
@@ -247,21 +247,21 @@ func (w *simulation) send(p *process, q *queue, m port.Message) error {
 	delay := m.Delay.Milliseconds()
 	switch w.inject(p.role, callMessage, q.name).fault {
 	case FreshCopy:
-		w.tell("world", q.name, "sent twice: "+describe(m))
+		w.trace("world", q.name, "sent twice: "+describe(m))
 		q.put(m, delay+1+w.spread("copy", q.name, 40_000))
 	case Redelivery:
-		w.tell("world", q.name, "will be delivered twice: "+describe(m))
+		w.trace("world", q.name, "will be delivered twice: "+describe(m))
 		q.put(m, delay+1+w.spread("copy", q.name, 40_000)).received = 1
 	case Reorder:
 		delay += 5 + w.spread("overtaken", q.name, 1000)
 	case LongDelay:
-		w.tell("world", q.name, "late: "+describe(m))
+		w.trace("world", q.name, "late: "+describe(m))
 		delay += 20_000 + w.spread("late", q.name, 15*60_000)
 	case Redriven:
-		w.tell("world", q.name, "will be redriven days later: "+describe(m))
+		w.trace("world", q.name, "will be redriven days later: "+describe(m))
 		q.put(m, delay+day+w.spread("redriven", q.name, 12*day))
 	case Retention:
-		w.tell("world", q.name, "expires unread: "+describe(m))
+		w.trace("world", q.name, "expires unread: "+describe(m))
 		return nil
 	}
 	q.put(m, delay)
@@ -346,7 +346,7 @@ func (q queuesPort) ReplyTo(name string) (port.Queue, error) {
 // shop is the application's queue.
 const shop = "shop"
 
-// alarm tells the operator.
+// alarm notifies the operator.
 type alarm struct{ p *process }
 
 func (a alarm) Raise(_ context.Context, alert core.RaiseAlert) error {

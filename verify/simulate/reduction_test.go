@@ -42,7 +42,7 @@ func stored(t *core.Task) string {
 	if t == nil {
 		return "none"
 	}
-	text := fmt.Sprintf("%s %s %s run %d command %d told %v", t.ProcessState, t.Phase, t.Why, t.Run, t.Command, t.ResendAt == 0)
+	text := fmt.Sprintf("%s %s %s run %d command %d reported %v", t.ProcessState, t.Phase, t.Why, t.Run, t.Command, t.ResendAt == 0)
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		text += fmt.Sprintf(", %s %s %d/%d failures %d/%d", s.Name, s.State, s.Attempt, s.First, s.FailureCount, s.UndoFailures)

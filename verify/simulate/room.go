@@ -151,7 +151,7 @@ func (m *model) needs(t *core.Task, but int) (need, vague int) {
 }
 
 // fits: every document is within its limit, the text of a failure is cut only where that is needed, and
-// what was told stays as it was told (P28, P12).
+// what was reported stays as it was reported (P28, P12).
 func (m *move) fits() {
 	m.did("P28")
 	limit, t, b := m.w.room.limit, m.after, m.before
@@ -170,7 +170,7 @@ func (m *move) fits() {
 	}
 	if t.Ended == b.Ended && t.EndSeq == b.EndSeq && t.ProcessState == b.ProcessState &&
 		(t.EndStep != b.EndStep || t.EndCode != b.EndCode || t.EndText != b.EndText || string(t.Output) != string(b.Output)) {
-		m.fail("P28", "its end was told with %q (%q), and reads %q (%q) now", b.EndCode, b.EndText, t.EndCode, t.EndText)
+		m.fail("P28", "its end was reported with %q (%q), and reads %q (%q) now", b.EndCode, b.EndText, t.EndCode, t.EndText)
 	}
 	if cut := m.cut(); cut > 0 && len(m.record.Document)+cut+200 <= limit && len(m.w.cur.sight(t.OrderID).events(m.w.cur)) < 2 {
 		m.fail("P28", "%d bytes of texts were cut, and its document has %d bytes of %d", cut, len(m.record.Document), limit)

@@ -137,7 +137,7 @@ func (r *Report) add(one *Result) {
 	}
 }
 
-// conclude shrinks what was found and tells its story.
+// conclude shrinks what was found and replays it for its story.
 func (f *finding) conclude() {
 	tries := f.search.Shrink
 	if tries == 0 {

@@ -220,7 +220,7 @@ func (w *simulation) deferred(iv *invocation, c worker.Call, after int64) error 
 		if lost {
 			return
 		}
-		w.tell("service", "", "does what was deferred: "+c.Key)
+		w.trace("service", "", "does what was deferred: "+c.Key)
 		r := &message.Reply{Schema: message.Schema, OrderID: c.OrderID, Run: c.Run, Step: c.Step, Attempt: c.Attempt, Agent: agent, Operation: core.Do, Outcome: core.OutcomeDone}
 		if err := w.effect(s, c); err != nil {
 			r.Outcome, r.Error = core.OutcomeFailed, &message.ReplyError{Code: "fenced"}
@@ -297,7 +297,7 @@ func (w *simulation) landLater(s *service, c worker.Call, d int64) {
 func (w *simulation) lands(s *service, c worker.Call) {
 	s.pending--
 	s.adrift--
-	w.tell("service", "", "a call whose caller has given up lands: "+string(c.Operation)+" "+c.Key)
+	w.trace("service", "", "a call whose caller has given up lands: "+string(c.Operation)+" "+c.Key)
 	_ = w.effect(s, c) // no caller gets the answer
 }
 
@@ -312,7 +312,7 @@ func (w *simulation) land(iv *invocation, s *service, c worker.Call, conf Servic
 		w.hang(iv, s, c, f == Hang)
 		return nil, worker.WithCode(context.DeadlineExceeded, "timeout")
 	case f == BreakerOpen:
-		w.tell("service", iv.p.name, "is not called, the circuit breaker is open: "+c.Key)
+		w.trace("service", iv.p.name, "is not called, the circuit breaker is open: "+c.Key)
 		return nil, worker.NoEffect(worker.WithCode(errors.New("the circuit breaker is open"), core.CodeBreakerOpen))
 	case f == CredentialExpired || w.now < w.expired[iv.p.agent] && !w.quiescing:
 		return nil, w.unauthorized(iv, c, f == CredentialExpired)
@@ -322,10 +322,10 @@ func (w *simulation) land(iv *invocation, s *service, c worker.Call, conf Servic
 		return nil, w.refusal(c.Key)
 	case f == PermanentFailure, conf.Refusals > 0 && !w.quiescing && w.choose("refuses", c.Key, 2, conf.Refusals) == 1,
 		conf.NoUndo && c.Operation == core.UndoOp:
-		w.tell("service", iv.p.name, "refuses "+string(c.Operation)+" "+c.Key)
+		w.trace("service", iv.p.name, "refuses "+string(c.Operation)+" "+c.Key)
 		return nil, worker.NoEffect(worker.Permanent(w.complaint("refused")))
 	case conf.Failures > 0 && !w.quiescing && w.choose("fails", c.Key, 2, conf.Failures) == 1:
-		w.tell("service", iv.p.name, "fails for a while: "+c.Key)
+		w.trace("service", iv.p.name, "fails for a while: "+c.Key)
 		return nil, worker.NoEffect(worker.Transient(w.complaint("overloaded")))
 	}
 	err := w.effect(s, c)
@@ -334,13 +334,13 @@ func (w *simulation) land(iv *invocation, s *service, c worker.Call, conf Servic
 	}
 	switch f {
 	case ReplyLost:
-		w.tell("service", iv.p.name, "does it, and the reply is lost: "+c.Key)
+		w.trace("service", iv.p.name, "does it, and the reply is lost: "+c.Key)
 		if w.long {
 			w.outage(iv.p.agent)
 		}
 		return nil, errGone
 	case Contradictory:
-		w.tell("service", iv.p.name, "does it, and says that it failed: "+c.Key)
+		w.trace("service", iv.p.name, "does it, and says that it failed: "+c.Key)
 		return nil, worker.Permanent(w.complaint("failed"))
 	}
 	return w.output(iv.p.agent, c), nil
@@ -350,7 +350,7 @@ func (w *simulation) land(iv *invocation, s *service, c worker.Call, conf Servic
 // caller gives up, or, at a service with a fence, at any time. Now and then the service hangs for
 // all callers, for hours.
 func (w *simulation) hang(iv *invocation, s *service, c worker.Call, begins bool) {
-	w.tell("service", iv.p.name, "hangs: "+c.Key)
+	w.trace("service", iv.p.name, "hangs: "+c.Key)
 	if begins {
 		w.outage(iv.p.agent)
 	}
@@ -367,9 +367,9 @@ func (w *simulation) hang(iv *invocation, s *service, c worker.Call, begins bool
 func (w *simulation) unauthorized(iv *invocation, c worker.Call, begins bool) error {
 	if begins && w.driver == nil { // of which a state of the exploration knows nothing
 		w.expired[iv.p.agent] = w.now + 10_000*(1+w.spread("expired", iv.p.agent, 120))
-		w.tell("service", "", "the credentials of "+iv.p.agent+" have expired, for "+seconds(w.expired[iv.p.agent]-w.now).String())
+		w.trace("service", "", "the credentials of "+iv.p.agent+" have expired, for "+seconds(w.expired[iv.p.agent]-w.now).String())
 	}
-	w.tell("service", iv.p.name, "does not accept the credentials: "+c.Key)
+	w.trace("service", iv.p.name, "does not accept the credentials: "+c.Key)
 	err := worker.Unauthorized(errors.New("the credentials are not accepted"))
 	if w.choose("expired", c.Key+"/how", 2, 0.5) == 1 {
 		return worker.RetryAfter(err, time.Duration(1+w.spread("retry-after", c.Key, 2400))*time.Second)
@@ -382,7 +382,7 @@ func (w *simulation) notYet(iv *invocation, c worker.Call, begins bool) error {
 	if begins && w.driver == nil { // of which a state of the exploration knows nothing
 		w.coming[c.Key] = w.now + 10_000*w.spread("coming", c.Key, 40)
 	}
-	w.tell("service", iv.p.name, "says not yet: "+c.Key)
+	w.trace("service", iv.p.name, "says not yet: "+c.Key)
 	return worker.NotYet(time.Duration(w.spread("retry-after", c.Key, 120)) * time.Second)
 }
 
@@ -394,7 +394,7 @@ func (w *simulation) outage(agent string) {
 	}
 	if w.choose("outage", agent, 2, odds) == 1 {
 		w.outages[agent] = w.now + 60_000*(1+w.spread("outage", agent+"/long", 240))
-		w.tell("service", "", "the service behind "+agent+" hangs for all callers, for "+seconds(w.outages[agent]-w.now).String())
+		w.trace("service", "", "the service behind "+agent+" hangs for all callers, for "+seconds(w.outages[agent]-w.now).String())
 	}
 }
 
@@ -443,7 +443,7 @@ func (w *simulation) forget(s *service, c worker.Call, conf Service, f Fault) {
 	if f == KeyForgotten || conf.Forgets > 0 || w.traits[agent].forgetful {
 		s.known, s.fenced = false, false
 		w.Hits[KeyForgotten]++
-		w.tell("service", "", "has forgotten the key: "+c.Key)
+		w.trace("service", "", "has forgotten the key: "+c.Key)
 	}
 }
 
@@ -460,7 +460,7 @@ func (w *simulation) effect(s *service, c worker.Call) error {
 		}
 		s.net, s.undone, s.since = 0, true, w.now
 		s.fenced = s.fenced || s.grade == core.Fenced
-		w.tell("service", "", "undone: "+c.Key)
+		w.trace("service", "", "undone: "+c.Key)
 		w.check()
 		return nil
 	}
@@ -483,7 +483,7 @@ func (w *simulation) effect(s *service, c worker.Call) error {
 	if !w.noEffect(w.store.task(c.OrderID), c.Step) {
 		s.net++
 	}
-	w.tell("service", "", "done: "+c.Key)
+	w.trace("service", "", "done: "+c.Key)
 	if c.PointOfNoReturn {
 		w.beyond(s)
 	}

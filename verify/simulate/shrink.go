@@ -54,7 +54,7 @@ func (s *shrinking) try(choices []Choice) bool {
 	return true
 }
 
-// first tells of another order as if it were the first, so that no other is needed.
+// first renames another order to the first, so that no other is needed.
 func (s *shrinking) first() {
 	for _, other := range []string{"o2", "o3", "o4"} {
 		var next []Choice

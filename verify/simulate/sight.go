@@ -55,7 +55,7 @@ type sight struct {
 	refused       []any          // those of the commit since then
 	looked        bool           // it was loaded
 	from          int            // its first reading of the clock
-	told          bool           // it settled the end itself
+	settled       bool           // it settled the end itself
 }
 
 func (iv *invocation) sight(id string) *sight {
@@ -366,7 +366,7 @@ func (m *model) differs(real *core.Task) string {
 		unlike("ProcessState", t.ProcessState, real.ProcessState), unlike("Phase", t.Phase, real.Phase), unlike("Why", t.Why, real.Why),
 		unlike("Run", t.Run, real.Run), unlike("Command", t.Command, real.Command), unlike("Hops", t.Hops, real.Hops), unlike("Claims", t.Claims, real.Claims),
 		unlike("StatusSeq", t.StatusSeq, real.StatusSeq), unlike("EndSeq", t.EndSeq, real.EndSeq), unlike("EndCommand", t.EndCommand, real.EndCommand),
-		unlike("Ended", t.Ended, real.Ended), unlike("Tell", t.ResendAt, real.ResendAt),
+		unlike("Ended", t.Ended, real.Ended), unlike("Report", t.ResendAt, real.ResendAt),
 		unlike("Deadline", t.Deadline, real.Deadline), unlike("DeadlineSeq", t.DeadlineSeq, real.DeadlineSeq),
 		unlike("Definition", t.Definition, real.Definition), unlike("EndCause", t.EndCause, real.EndCause), unlike("TokenKey", t.TokenKey, real.TokenKey),
 		unlike("CancelAsked", t.CancelAsked, real.CancelAsked), unlikeAt("Closing", t.Closing, real.Closing),
@@ -464,7 +464,7 @@ func unlikeAt[T comparable](name string, want, got *T) string {
 // settledHere: only a handling that itself sent all of it settles an end (P11).
 func (m *move) settledHere(s *sight) {
 	m.did("P11")
-	s.told = true
+	s.settled = true
 	t := m.after
 	if t.EndSeq > 0 && !s.has(mail{kind: 't', attempt: t.EndSeq}) {
 		m.fail("P11", "%s is settled by a handling that did not send its status %d", t.ProcessState, t.EndSeq)
@@ -523,13 +523,13 @@ func (iv *invocation) concluded(s *sight) {
 			return
 		}
 	}
-	if t := s.after; t != nil && t.ResendAt != 0 && !s.told && !iv.trouble && s.toldAll(w.defOf(t), t) {
-		w.violate("P11", "order %s is %s, and who told it has not settled it", s.id, t.ProcessState)
+	if t := s.after; t != nil && t.ResendAt != 0 && !s.settled && !iv.trouble && s.sentAll(w.defOf(t), t) {
+		w.violate("P11", "order %s is %s, and the handler that reported it has not settled it", s.id, t.ProcessState)
 	}
 }
 
-// toldAll: the handling itself has sent all that the end has to tell.
-func (s *sight) toldAll(def *core.Definition, t *core.Task) bool {
+// sentAll: the handling itself has sent all that the end has to report.
+func (s *sight) sentAll(def *core.Definition, t *core.Task) bool {
 	return (t.EndSeq == 0 || s.has(mail{kind: 't', attempt: t.EndSeq})) && (!alerts(def, t) || s.has(mail{kind: 'a', wakeAt: t.Ended}))
 }
 

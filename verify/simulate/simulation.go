@@ -110,7 +110,7 @@ type simulation struct {
 	checks    checks
 	violation *Violation
 	story     []Line
-	telling   bool
+	tracing   bool
 	hash      uint64
 }
 
@@ -155,14 +155,14 @@ type Result struct {
 
 // Options of a run.
 type Options struct {
-	Story  bool // tell what happens, for people
+	Story  bool // trace what happens, for people
 	Points bool // list all choices
 }
 
 // Run simulates the scenario with the choices given.
 func Run(sc Scenario, c Chooser, o Options) Result {
 	w := newSimulation(sc, c)
-	w.telling, w.listing = o.Story, o.Points
+	w.tracing, w.listing = o.Story, o.Points
 	w.setUp()
 	w.play()
 	w.Stats.Steps = w.steps
@@ -315,7 +315,7 @@ func (w *simulation) stop() {
 // quiesce ends the faults.
 func (w *simulation) quiesce() {
 	w.quiescing, w.quiescedAt = true, w.now
-	w.tell("world", "", "the faults are over")
+	w.trace("world", "", "the faults are over")
 	if !w.operating {
 		w.operate()
 	}

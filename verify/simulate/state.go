@@ -390,8 +390,8 @@ func (d *driver) history(h *digest, o *order) {
 	if t == nil {
 		return
 	}
-	h.yes(t.EndSeq > 0 && s.told[t.EndSeq] != "", t.ProcessState == core.Error && s.alerts[alertID(t.Ended, t.Run, t.EndCommand)])
-	if t.StartSeq > 0 && s.told[t.StartSeq] == "" {
+	h.yes(t.EndSeq > 0 && s.reported[t.EndSeq] != "", t.ProcessState == core.Error && s.alerts[alertID(t.Ended, t.Run, t.EndCommand)])
+	if t.StartSeq > 0 && s.reported[t.StartSeq] == "" {
 		h.yes(d.around(func(v port.Value) bool {
 			switch m := v.(type) {
 			case *message.SubmitOrder:
@@ -408,7 +408,7 @@ func (d *driver) history(h *digest, o *order) {
 		if st.FailureCode != "" {
 			h.yes(s.alone[st.Name+"/"+strconv.Itoa(st.Attempt)])
 		}
-		if st.FinishSeq > 0 && s.told[st.FinishSeq] == "" {
+		if st.FinishSeq > 0 && s.reported[st.FinishSeq] == "" {
 			h.yes(d.around(func(v port.Value) bool {
 				switch m := v.(type) {
 				case *message.Request:
@@ -596,7 +596,7 @@ func (d *driver) handler(iv *invocation) digest {
 	return h
 }
 
-// remembers is what a handler knows of what it was told, and of how long ago that was:
+// remembers is what a handler knows of the answers it got, and of how long ago that was:
 //   - one that deletes its message, or returns it, asks for nothing more than its receipt;
 //   - a Scheduler that loads, or whose commit will fail for its document is not the one that is stored
 //     any more, decides anew, by the clock as it is then;
@@ -632,11 +632,11 @@ func (s *store) version(id string) int64 {
 	return 0
 }
 
-// answered adds what a call has told its handler, and what went wrong at it.
+// answered adds what a call has answered its handler, and what went wrong at it.
 func (d *driver) answered(iv *invocation, c call, subject string, wrong Fault, err error) {
 	w, t := d.w, &iv.trail
 	iv.made++
-	if c == callLoad && iv.p.role == aScheduler { // what it was told before counts no more: see remembers
+	if c == callLoad && iv.p.role == aScheduler { // what it was answered before counts no more: see remembers
 		iv.trail, iv.began = iv.course, w.now
 	}
 	for _, t := range []*digest{&iv.trail, &iv.course} {

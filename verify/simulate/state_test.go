@@ -39,7 +39,7 @@ func TestStatesWithOneHashGoOnAlike(t *testing.T) {
 	t.Logf("%d states were met by two paths", compared)
 }
 
-// walk takes a random path with few faults, and tells of states that were met by another path.
+// walk takes a random path with few faults, and checks states that were met by another path.
 func (s *Scope) walk(rng *rand.Rand, first map[uint64][]action, met func(one, other []action)) {
 	var path []action
 	d := newDriver(newSimulation(s.Scenario, Plain{}), s)

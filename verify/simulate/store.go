@@ -180,7 +180,7 @@ func (s storePort) Commit(_ context.Context, writes []port.Write) []error {
 				return err
 			case f == AppliedButError, f == OwnAsCondition, f == TokenExpired:
 				iv.sight(wr.Record.ID).doubt = true
-				return errAnswer // the adapter cannot tell its own write from another's (port.Store)
+				return errAnswer // the adapter cannot distinguish its own write from another's (port.Store)
 			}
 			return nil
 		})

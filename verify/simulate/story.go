@@ -25,9 +25,9 @@ func (l Line) String() string {
 	return fmt.Sprintf("%10s  %s%s: %s", seconds(l.At), l.From, to, l.Text)
 }
 
-// tell adds a line to the story.
-func (w *simulation) tell(from, to, text string) {
-	if w.telling {
+// trace adds a line to the story.
+func (w *simulation) trace(from, to, text string) {
+	if w.tracing {
 		w.story = append(w.story, Line{w.now, from, to, text})
 	}
 }

@@ -27,7 +27,7 @@ const (
 const longestThought = 4 * time.Second
 
 // load is the application: it submits orders at an even pace, cancels some, and remembers what it was
-// told.
+// reported.
 type load struct {
 	api  *client.Client
 	seed uint64
@@ -159,7 +159,7 @@ func (l *load) outcomes(listed map[string]client.Summary, probes []string) []aud
 		got, known := listed[id]
 		o.Outcome = outcome(got, known)
 		if !s.accepted && !known {
-			o.Outcome = audit.Unfinished // never answered: the load gave up, which is told apart
+			o.Outcome = audit.Unfinished // never answered: the load gave up, which is another outcome
 			if s.refused != "" {
 				o.Outcome = audit.Refused
 			}

@@ -74,7 +74,7 @@ func (d *operatorLoop) handleStopped(ctx context.Context) {
 	}
 }
 
-// transient: a restart or a conflict, and the next look tells more.
+// transient: a restart or a conflict, and the next look shows more.
 func transient(err error) bool {
 	return errors.Is(err, client.ErrConnection) || errors.Is(err, client.ErrUnavailable) || errors.Is(err, client.ErrRefused)
 }

@@ -121,7 +121,7 @@ func (p *proxy) faultOf(r *http.Request) (what string, much float64) {
 	return "", 0
 }
 
-// did tells how often each thing was done.
+// did reports how often each thing was done.
 func (p *proxy) did() map[string]int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -170,7 +170,7 @@ func (s *session) first(ctx context.Context, report *Report) error {
 			return nil
 		}
 		if err := port.Sleep(ctx, 100*time.Millisecond); err != nil || time.Now().After(end) {
-			return errors.Join(errors.New("the engine does not tell its health"), err)
+			return errors.Join(errors.New("the engine does not answer for its health"), err)
 		}
 	}
 }

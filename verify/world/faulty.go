@@ -10,7 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Faulty is a store that counts its calls and fails where it is told to.
+// Faulty is a store that counts its calls and fails where it is set to.
 type Faulty struct {
 	*memory.Store
 	Commits, Loads, Orders, Dues int

@@ -363,8 +363,8 @@ func (w *World) Listen() {
 	}
 }
 
-// Told is the status that tells the order's present end, "" if none came.
-func (w *World) Told(id string) string {
+// FinalStatus is the status of the order's present end, "" if none came.
+func (w *World) FinalStatus(id string) string {
 	w.t.Helper()
 	return w.Statuses[fmt.Sprintf("%s/%d", id, w.Task(id).EndSeq)]
 }

@@ -173,7 +173,7 @@ func (k kiosk) start(t *testing.T, o *agenttest.Outside) {
 	})
 }
 
-// TestProcessesOfEachGrade: agents as processes of their own are told apart as those in this process
+// TestProcessesOfEachGrade: agents as processes of their own are distinguished as those in this process
 // are, the wrong ones too.
 func TestProcessesOfEachGrade(t *testing.T) {
 	for _, tt := range []struct {
@@ -260,7 +260,7 @@ func TestLateCalls(t *testing.T) {
 	}
 }
 
-// TestNoAgentIsAttached tells so, instead of a grade.
+// TestNoAgentIsAttached reports so, instead of a grade.
 func TestNoAgentIsAttached(t *testing.T) {
 	t.Parallel()
 	o, err := agenttest.Attach(t.Context(), "kiosk")

@@ -259,7 +259,7 @@ func TestEverythingWrongAtOnce(t *testing.T) {
 		`the program is agent "shipping", and was deployed as agent "payment"`, `operation "book" has no function`, "100 tries",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q is not told of in %v", want, err)
+			t.Errorf("%q is not notified of in %v", want, err)
 		}
 	}
 	none := maps.Clone(env)

@@ -60,11 +60,11 @@ func TestRead(t *testing.T) {
 	})
 	for _, want := range []string{"secret D", "secret E", "secret F", "secret G"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q is not told of in %v", want, err)
+			t.Errorf("%q is not notified of in %v", want, err)
 		}
 	}
 	if err != nil && strings.Contains(err.Error(), "swordfish") {
-		t.Errorf("a value is told: %v", err)
+		t.Errorf("a value is reported: %v", err)
 	}
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()

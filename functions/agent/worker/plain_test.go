@@ -118,7 +118,7 @@ func TestPlainRetriesAskInsteadOfCalling(t *testing.T) {
 	}
 }
 
-// sickLedger fails where it is told to.
+// sickLedger fails where it is set to.
 type sickLedger struct {
 	port.Ledger
 	entry, move error
@@ -315,7 +315,7 @@ func TestASlowLedgerTakesNoTimeFromTheCall(t *testing.T) {
 		ledger := &lateLedger{memory.NewLedger(), []time.Duration{400 * time.Millisecond, 1100 * time.Millisecond}}
 		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Ledger: ledger, Operations: charge(func(ctx context.Context, c worker.Call) (any, error) {
 			if left := time.Until(c.Deadline); left != time.Second {
-				t.Errorf("the call is told that it has %s, want 1s", left)
+				t.Errorf("the call is reported that it has %s, want 1s", left)
 			}
 			select {
 			case <-ctx.Done():

@@ -107,7 +107,7 @@ func TestProgressOfAShortStep(t *testing.T) {
 	}
 }
 
-// P43: a report that cannot be sent is told, and ends nothing.
+// P43: a report that cannot be sent is reported, and ends nothing.
 func TestAReportThatIsNotSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var failures int

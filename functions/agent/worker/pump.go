@@ -185,7 +185,7 @@ func (r *running) drain(stop func()) error {
 	if within(ended, time.Second) {
 		return nil
 	}
-	return fmt.Errorf("queue %s: operations have not ended %s after they were told to; their requests come again: %w", r.Queue.Name(), time.Second, ErrUndrained)
+	return fmt.Errorf("queue %s: operations have not ended %s after they were asked to; their requests come again: %w", r.Queue.Name(), time.Second, ErrUndrained)
 }
 
 func within(ended <-chan struct{}, d time.Duration) bool {

@@ -96,7 +96,7 @@ func TestPumpKeepsWhatItHandlesInvisible(t *testing.T) {
 	})
 }
 
-// Draining: what ends in time is answered, the rest is returned to the queue, what heeds no context is told.
+// Draining: what ends in time is answered, the rest is returned to the queue, what heeds no context is reported.
 func TestPumpDrains(t *testing.T) {
 	for name, tt := range map[string]struct {
 		takes   time.Duration
@@ -377,7 +377,7 @@ func TestHowManyAPumpWants(t *testing.T) {
 	}
 }
 
-// After a failed receive a pump waits for its pause, and says so; when it is told to end it does not
+// After a failed receive a pump waits for its pause, and says so; when it is set to end it does not
 // wait.
 func TestAPumpThatCannotReceive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

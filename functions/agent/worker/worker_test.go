@@ -377,7 +377,7 @@ func TestARequestIsKeptUntilItsReplyWasTaken(t *testing.T) {
 	}
 }
 
-// Shutting down returns what it cut short; what was done is told.
+// Shutting down returns what it cut short; what was done is reported.
 func TestShuttingDown(t *testing.T) {
 	for done, replies := range map[bool]int{true: 1, false: 0} {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -421,7 +421,7 @@ func TestOwnRetries(t *testing.T) {
 					Operations: charge(func(_ context.Context, c worker.Call) (any, error) {
 						i := n.Add(1)
 						if c.Try != int(i) {
-							t.Errorf("try %d is told that it is %d", i, c.Try)
+							t.Errorf("try %d is reported that it is %d", i, c.Try)
 						}
 						if int(i) <= len(tt.errs) {
 							return nil, tt.errs[i-1]

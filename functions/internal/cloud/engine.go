@@ -31,7 +31,7 @@ func Open(c aws.Config, d deployment.Engine, current map[string]*core.Definition
 		dynamo.Tables{Orders: d.Orders, Tasks: d.Tasks, Definitions: d.Definitions},
 		dynamo.Options{Shards: d.Shards, FinishedIndex: d.Finished, TTL: d.TaskTTL})
 	incidents := incident.New(incident.Config{
-		Records: store.Schedules(), Tasks: store, Tell: telling(sns.New(sdk.NewFromConfig(c).Publish, d.Alerts, 0), d),
+		Records: store.Schedules(), Tasks: store, Publish: publishing(sns.New(sdk.NewFromConfig(c).Publish, d.Alerts, 0), d),
 		Clock: port.ClockFunc(time.Now), Window: d.Window, Reminder: d.Reminder, Log: log,
 	})
 	return engine.Parts{
@@ -50,11 +50,11 @@ func Open(c aws.Config, d deployment.Engine, current map[string]*core.Definition
 	}, incidents
 }
 
-// telling publishes alerts, completed with what only the deployment knows.
-func telling(topic *sns.Topic, d deployment.Engine) func(context.Context, message.Alert) error {
+// publishing publishes alerts, completed with what only the deployment knows.
+func publishing(topic *sns.Topic, d deployment.Engine) func(context.Context, message.Alert) error {
 	return func(ctx context.Context, a message.Alert) error {
 		a.Logs = logsOf(d.Region, d.LogGroup, a.OrderID)
-		return topic.Tell(ctx, a.For(d.Stack, options(d.Stack)))
+		return topic.Send(ctx, a.For(d.Stack, options(d.Stack)))
 	}
 }
 

@@ -142,7 +142,7 @@ func (c *settings) senders(agents map[string]infra.Agent) {
 	}
 }
 
-// senderIDs tells the external agents' roles by their IDs, as the queues vouch for them.
+// senderIDs names the external agents' roles by their IDs, as the queues vouch for them.
 func (c *settings) senderIDs(agents map[string]infra.Agent) {
 	for _, text := range c.list("role-ids", "") {
 		name, id, _ := strings.Cut(text, "=")

@@ -24,7 +24,7 @@ type Fault int
 const (
 	None       Fault = iota
 	LostAnswer       // it is carried out, and its answer gets lost
-	Unsent           // it does not get through, which the caller cannot tell from a lost answer
+	Unsent           // it does not get through, which looks like a lost answer to the caller
 	Throttled        // it is refused for now
 	Twice            // it is carried out twice; the second answer counts
 	Conflict         // DynamoDB: another transaction is under way

@@ -145,7 +145,7 @@ func ask(in any) {
 }
 
 // dynamo counts a call of DynamoDB. A repeat of the SDK's may have consumed as much as the try that
-// was answered; a refused condition consumes a write, of which DynamoDB tells nothing: one is
+// was answered; a refused condition consumes a write, of which DynamoDB says nothing: one is
 // counted, and two for each item of a refused transaction.
 func (m *Meter) dynamo(key Key, in, out any, tries float64, err error) {
 	var refused *dynamotypes.ConditionalCheckFailedException

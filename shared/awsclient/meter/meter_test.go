@@ -99,7 +99,7 @@ func TestDynamoDB(t *testing.T) {
 	}
 }
 
-// A refused condition costs a write, of which DynamoDB tells nothing.
+// A refused condition costs a write, of which DynamoDB says nothing.
 func TestARefusedWriteCounts(t *testing.T) {
 	c, m, _ := service(t, map[string]string{"PutItem": `{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","message":"no"}`})
 	if _, err := dynamodb.NewFromConfig(c).PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String("Tasks"),

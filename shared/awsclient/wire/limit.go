@@ -57,7 +57,7 @@ func (e *attemptTimeout) Error() string {
 	return fmt.Sprintf("no answer within %s: %s", e.limit, e.why)
 }
 
-// RetryableError tells the SDK's retryer.
+// RetryableError has the SDK's retryer repeat the call.
 func (e *attemptTimeout) RetryableError() bool { return true }
 
 // UntilShortlyBefore gives calls whose context has a deadline all the time until so long before it, in

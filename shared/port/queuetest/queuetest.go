@@ -33,7 +33,7 @@ type Backends struct {
 
 // Options say what the port leaves to the adapter.
 type Options struct {
-	// Unit is the shortest time that the adapter tells apart: the suite's delays and timeouts are
+	// Unit is the shortest time that the adapter distinguishes: the suite's delays and timeouts are
 	// multiples of it. Default 1 s, as SQS has it.
 	Unit time.Duration
 	// KeepsValues: a Value arrives as it was sent, not encoded.

@@ -111,7 +111,7 @@ var visibilityCases = []testCase{
 }
 
 var delayCases = []testCase{
-	{name: "it tells when it was sent", run: func(s *suite, q port.Queue) {
+	{name: "it reports when it was sent", run: func(s *suite, q port.Queue) {
 		s.send(q, "first")
 		s.pass(5 * s.unit)
 		s.send(q, "second")

@@ -14,7 +14,7 @@ type Fault int
 
 const (
 	LostAnswer  Fault = iota // it is carried out, and its answer gets lost
-	LostRequest              // it does not get through, which the caller cannot tell from a lost answer
+	LostRequest              // it does not get through, which looks like a lost answer to the caller
 	Throttle                 // it is refused for now
 	Repeat                   // it is carried out twice; the second answer counts
 	Contention               // a write is refused, because another transaction is under way

@@ -18,7 +18,7 @@ type row struct {
 	order  *port.Order
 	record *port.Record
 	// refused are the documents of writes that a history says were refused; empty but there. It
-	// follows from which calls have been, so that rows after the same calls need not be told apart by it.
+	// follows from which calls have been, so that rows after the same calls need not be distinguished by it.
 	refused []string
 }
 

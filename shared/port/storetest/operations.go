@@ -71,10 +71,10 @@ func document(size int) []byte {
 	return b
 }
 
-// operation is one call of a port; it answers, as text, all that a caller can tell of the answer.
+// operation is one call of a port; it answers, as text, all that a caller sees of the answer.
 type operation func(ctx context.Context, b Backends) string
 
-// class is what a caller can tell about an error.
+// class is what a caller can see of an error.
 func class(err error) string {
 	if err == nil {
 		return "success"

@@ -48,7 +48,7 @@ func Sequences(t *testing.T, options Options, make Make) {
 // sequence draws operations.
 type sequence struct {
 	*suite
-	versions map[string]int64 // stored, as far as the answers told
+	versions map[string]int64 // stored, as far as the answers said
 	moves    map[string]int64
 	created  int     // so that no two tasks are of one millisecond, where the order is not defined
 	faults   []Fault // that the next operation meets

@@ -43,7 +43,7 @@ func files(t *testing.T, pattern string) []string {
 	return found
 }
 
-// Every problem of a broken file is told, with line, column and fix.
+// Every problem of a broken file is reported, with line, column and fix.
 func TestBadFiles(t *testing.T) {
 	for _, file := range files(t, "testdata/bad/*.yaml") {
 		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
@@ -87,12 +87,12 @@ func TestChildren(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := ""
+	reported := ""
 	hashes := map[string]string{}
 	for _, f := range all {
-		told += f.Name + "\n"
+		reported += f.Name + "\n"
 		for _, p := range f.Problems {
-			told += "  " + p.String() + "\n"
+			reported += "  " + p.String() + "\n"
 		}
 		alone, problems := source.LoadFile("testdata/children/"+f.Name, source.Options{})
 		if (alone == nil) != (f.Definition == nil) || alone != nil && alone.Hash != f.Definition.Hash {
@@ -102,7 +102,7 @@ func TestChildren(t *testing.T) {
 			hashes[f.Workflow] = f.Definition.Hash
 		}
 	}
-	golden(t, "testdata/children/problems.txt", told)
+	golden(t, "testdata/children/problems.txt", reported)
 	family, _ := source.LoadFile("testdata/children/family.yaml", source.Options{})
 	golden(t, "testdata/graph/family.mmd", workflow.Graph(family))
 	data, err := workflow.Encode(family)

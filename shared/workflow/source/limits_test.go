@@ -63,7 +63,7 @@ func TestLimits(t *testing.T) {
 				t.Errorf("got %.300s; want %s", problems.Error(), c.want)
 			}
 			if len(problems) > 100 {
-				t.Errorf("%d problems are told", len(problems))
+				t.Errorf("%d problems are reported", len(problems))
 			}
 		})
 	}
@@ -125,7 +125,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// Each file is told apart, so that one broken file stops no other workflow.
+// Each file has problems of its own, so that one broken file stops no other workflow.
 func TestLoadDir(t *testing.T) {
 	dir := t.TempDir()
 	good := strings.ReplaceAll(steps(1, false), "workflow: test", "workflow: NAME")

@@ -249,7 +249,7 @@ func (b *builder) long(i int) {
 		b.report.error(where, fmt.Sprintf("the maxDuration of step %s, %s, is shorter than its timeout, %s (P43)", s.Name, long, workflow.Short(s.Timeout)),
 			"make it longer, or write the time between two reports of progress as the timeout")
 	case s.Grade == core.Plain || s.PointOfNoReturn:
-		b.report.error(where, fmt.Sprintf("step %s has a maxDuration, and is of a plain service or a point of no return, where a second attempt beside a long first one cannot be told apart (P43)", s.Name),
+		b.report.error(where, fmt.Sprintf("step %s has a maxDuration, and is of a plain service or a point of no return, where a second attempt beside a long first one cannot be distinguished (P43)", s.Name),
 			"take maxDuration out, and make the timeout as long as the work")
 	case s.Grade != core.Fenced && s.Undo != nil:
 		b.report.warn(where, fmt.Sprintf("the undo of step %s waits for up to %s after its claim, since its service has no fence (P21)", s.Name, long),
@@ -285,7 +285,7 @@ func (b *builder) holds(i int) {
 	case s.PointOfNoReturn:
 		most, reserved = most-ledgerTime, fmt.Sprintf(" (%s of its time are kept for the ledger of a point of no return)", workflow.Short(ledgerTime))
 	}
-	told := func(what string, where *value, timeout core.Duration) {
+	reported := func(what string, where *value, timeout core.Duration) {
 		if timeout <= most {
 			return
 		}
@@ -296,12 +296,12 @@ func (b *builder) holds(i int) {
 		b.report.error(at, fmt.Sprintf("the timeout of %s, %s, is longer than agent %s can work at a time, %s%s", what, workflow.Short(timeout), agent, workflow.Short(most), reserved),
 			"shorten it, or deploy the agent with a longer timeout")
 	}
-	told("step "+s.Name, b.steps[i].value, s.Timeout)
+	reported("step "+s.Name, b.steps[i].value, s.Timeout)
 	if s.MaxDuration > most {
 		b.report.warn(b.steps[i].value.field("maxDuration").value.at, fmt.Sprintf("agent %s can work for %s at a time, and the maxDuration of step %s is %s", agent, workflow.Short(most), s.Name, workflow.Short(s.MaxDuration)),
 			"shorten it, run the agent as a process, whose time is not limited, or let the operation defer its reply")
 	}
 	if s.Undo != nil && (s.Undo.Timeout != s.Timeout || s.Timeout <= most) {
-		told("the undo of step "+s.Name, b.steps[i].value.get("undo"), s.Undo.Timeout)
+		reported("the undo of step "+s.Name, b.steps[i].value.get("undo"), s.Undo.Timeout)
 	}
 }

@@ -213,8 +213,8 @@ func (w *deployed) open(ctx context.Context, endpoint string, sdk aws.Config, de
 	topic := alerts.New(sns.NewFromConfig(sdk).Publish, "arn:aws:sns:us-east-1:000000000000:alerts", 0)
 	clock := port.ClockFunc(w.now)
 	incidents := incident.New(incident.Config{Records: w.store.Schedules(), Tasks: w.store, Clock: clock, Log: w.log(),
-		Tell: func(ctx context.Context, a message.Alert) error {
-			return topic.Tell(ctx, a.For("Cost", "--stack Cost"))
+		Publish: func(ctx context.Context, a message.Alert) error {
+			return topic.Send(ctx, a.For("Cost", "--stack Cost"))
 		}})
 	tasks := state.New(state.Config{Store: w.store, Definitions: w.store, Compile: workflow.Decode, Encode: workflow.Encode,
 		Current: func(name string) *core.Definition {

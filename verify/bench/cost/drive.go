@@ -20,7 +20,7 @@ import (
 // options of one shape.
 type options struct {
 	orders, scheduler, agent int           // orders to measure; messages in a batch
-	told                     bool          // the orders name a reply-to
+	reported                 bool          // the orders name a reply-to
 	finished                 bool          // finished orders stand in the index
 	agents                   bool          // an agent for each step, and not one for all
 	eight                    bool          // eight steps, and not four
@@ -95,7 +95,7 @@ func (m *measuring) pass(ctx context.Context, orders int) error {
 	var ids []string
 	var messages []port.Message
 	replyTo := ""
-	if m.told {
+	if m.reported {
 		replyTo = fmt.Sprintf(`,"replyTo":%q`, application)
 	}
 	for range orders {
@@ -231,7 +231,7 @@ func (m *measuring) handler(name string) func(context.Context, []port.Delivery) 
 	return invoke("agent", func(ctx context.Context, d []port.Delivery) int { return len(m.agents[name](ctx, name, d)) })
 }
 
-// ended checks that the orders are processed, and told where they asked for it.
+// ended checks that the orders are processed, and their ends reported where they asked for it.
 func (m *measuring) ended(ctx context.Context, ids []string) error {
 	records, errs := dynamo.New(m.client, m.tables, dynamo.Options{}).Load(ctx, ids)
 	if err := errors.Join(errs...); err != nil {
@@ -240,7 +240,7 @@ func (m *measuring) ended(ctx context.Context, ids []string) error {
 	for i, id := range ids {
 		r := records[i]
 		if r == nil || r.State != "Processed" || r.Bucket != port.NoBucket {
-			return fmt.Errorf("order %s has not ended well and told: %+v", id, r)
+			return fmt.Errorf("order %s has not ended well and reported: %+v", id, r)
 		}
 	}
 	return nil

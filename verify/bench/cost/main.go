@@ -70,17 +70,17 @@ func measured(ctx context.Context, endpoint, only string) (cost.Units, error) {
 
 // shapes are all that is measured, by their names in the units.
 var shapes = map[string]options{
-	cost.Load:         {orders: 500, scheduler: 10, agent: 5, told: true},
-	cost.Trickle:      {orders: 60, scheduler: 1, agent: 1, told: true},
-	cost.Untold:       {orders: 500, scheduler: 10, agent: 5},
-	cost.Finished:     {orders: 500, scheduler: 10, agent: 5, told: true, finished: true},
-	cost.Sequence:     {orders: 500, scheduler: 10, agent: 5, told: true, agents: true},
-	cost.EightLoad:    {orders: 500, scheduler: 10, agent: 5, told: true, eight: true},
-	cost.Wait:         {orders: 500, scheduler: 10, agent: 5, told: true, wait: 10 * core.Minute},
-	cost.Answer:       {orders: 500, scheduler: 10, agent: 5, told: true, answer: true},
-	cost.Children:     {orders: 500, scheduler: 10, agent: 5, told: true, children: true},
-	cost.Progress:     {orders: 500, scheduler: 10, agent: 5, told: true, progress: true},
-	cost.EightTrickle: {orders: 60, scheduler: 1, agent: 1, told: true, eight: true},
+	cost.Load:         {orders: 500, scheduler: 10, agent: 5, reported: true},
+	cost.Trickle:      {orders: 60, scheduler: 1, agent: 1, reported: true},
+	cost.NoReplyTo:    {orders: 500, scheduler: 10, agent: 5},
+	cost.Finished:     {orders: 500, scheduler: 10, agent: 5, reported: true, finished: true},
+	cost.Sequence:     {orders: 500, scheduler: 10, agent: 5, reported: true, agents: true},
+	cost.EightLoad:    {orders: 500, scheduler: 10, agent: 5, reported: true, eight: true},
+	cost.Wait:         {orders: 500, scheduler: 10, agent: 5, reported: true, wait: 10 * core.Minute},
+	cost.Answer:       {orders: 500, scheduler: 10, agent: 5, reported: true, answer: true},
+	cost.Children:     {orders: 500, scheduler: 10, agent: 5, reported: true, children: true},
+	cost.Progress:     {orders: 500, scheduler: 10, agent: 5, reported: true, progress: true},
+	cost.EightTrickle: {orders: 60, scheduler: 1, agent: 1, reported: true, eight: true},
 }
 
 func measureAll(ctx context.Context, endpoint string, shapes map[string]options) (cost.Units, error) {

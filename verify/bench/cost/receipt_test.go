@@ -41,7 +41,7 @@ func receiptOf(t *testing.T, r cost.Report, o options) cost.Receipt {
 	}
 	w.Boot()
 	submitted := &message.SubmitOrder{Schema: 1, OrderID: receiptID, Workflow: "saga", Order: json.RawMessage(body)}
-	if o.told {
+	if o.reported {
 		submitted.ReplyTo = "shop"
 	}
 	w.Send(port.Intake, submitted)
@@ -97,7 +97,7 @@ func TestTheReceiptMeetsTheMeasurements(t *testing.T) {
 		trickle string // the same order, each message alone; "": not measured
 		bound   float64
 	}{
-		cost.Load: {cost.Trickle, 0.001}, cost.EightLoad: {cost.EightTrickle, 0.001}, cost.Untold: {"", 0.001}, cost.Sequence: {"", 0.001}, cost.Wait: {"", 0.001}, cost.Answer: {"", 0.15},
+		cost.Load: {cost.Trickle, 0.001}, cost.EightLoad: {cost.EightTrickle, 0.001}, cost.NoReplyTo: {"", 0.001}, cost.Sequence: {"", 0.001}, cost.Wait: {"", 0.001}, cost.Answer: {"", 0.15},
 	} {
 		got := receiptOf(t, r, shapes[name])
 		for kind, measured := range map[string]string{cost.Load: name, cost.Trickle: c.trickle} {

@@ -7,8 +7,8 @@
 // and tries the rest as verify/mutants does. What no test reaches has survived. It exits with 1 where a room
 // notices less than the floor.
 //
-// With -changed it draws from at most six of the rooms that have changed, as git tells, or of all where
-// nothing tells; the tree's hash is the seed, -total is drawn over all of them, and the floor holds for
+// With -changed it draws from at most six of the rooms that have changed, by git, or of all where
+// git has no answer; the tree's hash is the seed, -total is drawn over all of them, and the floor holds for
 // all of them together.
 //
 // Bounds: constants and variables of a package are not changed, only functions. Tests run with -short,
@@ -134,7 +134,7 @@ func run(ctx context.Context, o options) error {
 // mostRooms bounds how many test binaries a draw needs.
 const mostRooms = 6
 
-// changed are the rooms that have changed, at most mostRooms of them, and the seed; all where nothing tells.
+// changed are the rooms that have changed, at most mostRooms of them, and the seed; all where git has no answer.
 func changed(root string, all []mutants.Room) ([]mutants.Room, uint64, error) {
 	c, err := mutants.ChangesOf(root)
 	if err != nil {

@@ -82,7 +82,7 @@ func Least(a, b int) int { return min(a, b, len(make(map[int]int, 8))) }
 
 func Ended(err error) bool { return errors.Is(err, context.Canceled) }
 
-func Told(a, b string) string { return fmt.Sprintf("%s, %s", a, b) }
+func Reported(a, b string) string { return fmt.Sprintf("%s, %s", a, b) }
 
 type Refusal struct{ error }
 

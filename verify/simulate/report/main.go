@@ -186,7 +186,7 @@ func (f *figures) broke(what string, v *simulate.Violation) {
 }
 
 const (
-	gateSeeds  = 20_000 // unless told otherwise
+	gateSeeds  = 20_000 // unless set otherwise
 	drawings   = 2000   // different workflows
 	twiceSeeds = 1000   // run again, to compare
 )
@@ -222,7 +222,7 @@ func (f *figures) seedsOver(n int) {
 
 // speed is the best of some bursts, one run at a time, so that what else the machine does counts
 // little: in orders per second of processor time, all that the process used meanwhile, and per second
-// by the clock, which lets the garbage collector have another core. Where the system does not tell
+// by the clock, which lets the garbage collector have another core. Where the system does not report it
 // the processor time both are the latter.
 func speed() (core, wall float64) {
 	for range 8 {
@@ -400,7 +400,7 @@ func (f *figures) readMutants(file string) error {
 		return fmt.Errorf("the figures of the mutants in %s: %w", file, err)
 	}
 	if all := len(mutants.WithoutNode()); m.Mutants+m.Equivalent+m.Left != all {
-		return fmt.Errorf("%s tells of %d mutants, and there are %d: run `make mutants` or `make mutants-changed` on these sources", file, m.Mutants+m.Equivalent+m.Left, all)
+		return fmt.Errorf("%s has %d mutants, and there are %d: run `make mutants` or `make mutants-changed` on these sources", file, m.Mutants+m.Equivalent+m.Left, all)
 	}
 	f.Mutants, f.MutantsKilled, f.MutantsLeft = m.Mutants, m.MutantsKilled, m.Left
 	return nil

@@ -4,7 +4,7 @@
 //		sim.Check(t, "workflows/order.yaml", sim.Order(`{"items":[]}`), sim.Seeds(2000))
 //	}
 //
-// A run takes about a millisecond. What breaks an invariant is shrunk, told as a story, and kept as a
+// A run takes about a millisecond. What breaks an invariant is shrunk, reported as a story, and kept as a
 // tape in testdata/simulate beside the test; every later run of the test plays all tapes there first.
 package sim
 
@@ -115,9 +115,9 @@ func CheckDefinition(t testing.TB, def *core.Definition, options ...Option) *Rep
 	case c.wanted != "" && (r.Violation == nil || r.Violation.Invariant != c.wanted):
 		t.Errorf("invariant %s should break; found was: %s", c.wanted, r.Statement())
 	case c.wanted != "":
-		t.Logf("as it must: %s\n%s", r.Statement(), told(r))
+		t.Logf("as it must: %s\n%s", r.Statement(), storyOf(r))
 	case r.Violation != nil:
-		t.Errorf("%s\n%s\nfound by seed %d\n%s%s", r.Statement(), r.Violation.Explain(c.scenario), r.Seed, told(r), c.keep(r))
+		t.Errorf("%s\n%s\nfound by seed %d\n%s%s", r.Statement(), r.Violation.Explain(c.scenario), r.Seed, storyOf(r), c.keep(r))
 	default:
 		t.Logf("%s (%d orders, %d faults in %d cells)", r.Statement(), r.Orders, sum(r.FaultsByKind), len(r.Cells))
 	}
@@ -143,7 +143,7 @@ func Replay(t testing.TB, workflow, tape string) {
 	sc.Definition = def
 	r := simulate.Run(sc, simulate.NewPlayer(recorded.Choices), simulate.Options{Story: true})
 	if r.Violation != nil {
-		t.Errorf("invariant %v\nThe rule: %s.\n%s\n%s", r.Violation, r.Violation.Rule(), r.Violation.Explain(sc), told(&Report{Story: r.Story, Violation: r.Violation}))
+		t.Errorf("invariant %v\nThe rule: %s.\n%s\n%s", r.Violation, r.Violation.Rule(), r.Violation.Explain(sc), storyOf(&Report{Story: r.Story, Violation: r.Violation}))
 	}
 }
 
@@ -194,7 +194,7 @@ func (c *check) keep(r *Report) string {
 	return "replay: stepkeeper simulate --replay " + file
 }
 
-func told(r *Report) string {
+func storyOf(r *Report) string {
 	var b strings.Builder
 	for _, l := range simulate.About(r.Story, r.Violation) {
 		fmt.Fprintln(&b, l)

@@ -203,7 +203,7 @@ func would(t *client.Task, a Action) client.Verdict {
 	return v
 }
 
-// wouldMove tells the differences of the definitions too.
+// wouldMove has the differences of the definitions too.
 func wouldMove(ctx context.Context, c *client.Client, t *client.Task, a Action) (client.Verdict, error) {
 	p, err := c.PlanMove(ctx, t.OrderID, a.Definition)
 	if err != nil {
@@ -266,7 +266,7 @@ func commandID(bulk, order string) string {
 
 const maxCommandID = 128
 
-// becameOf tells what became of an order whose command was accepted; "" while that is open.
+// becameOf is what became of an order whose command was accepted; "" while that is open.
 func becameOf(h *Header, o *Order, t *client.Task) (Result, string) {
 	switch {
 	case h.Command == "resolve" || h.Command == "move" || h.Command == "close":

@@ -41,14 +41,14 @@ type work struct {
 	mu       sync.Mutex
 	stopped  string // why no more are sent
 	silent   int
-	tell     func(Report)
+	report   func(Report)
 	failures error // of the file
 }
 
 // Run sends the commands that are left to send, waits for what becomes of each, and reports. It ends early where the
 // canary is not fixed, where too many fail again, and with ctx; running it again goes on.
-func (l *List) Run(ctx context.Context, c *client.Client, tell func(Report)) (Report, error) {
-	w := &work{List: l, c: c, look: lookAgain, tell: tell}
+func (l *List) Run(ctx context.Context, c *client.Client, report func(Report)) (Report, error) {
+	w := &work{List: l, c: c, look: lookAgain, report: report}
 	left, fixed := []int{}, 0
 	for i := range l.orders {
 		switch o := l.order(i); {
@@ -237,16 +237,16 @@ func (w *work) set(i int, r Result, text string) {
 		w.mu.Unlock()
 		w.stop("the file of the list cannot be written: " + err.Error())
 	}
-	if r != Again && w.tell == nil { // a report goes through the whole list
+	if r != Again && w.report == nil { // a report goes through the whole list
 		return
 	}
 	now := w.Report()
 	if n := len(now.Again) + len(now.Fixed); r == Again && n >= fewest && float64(len(now.Again)) > w.StopAt*float64(n) {
 		w.stop(fmt.Sprintf("%d of %d failed again", len(now.Again), n))
 	}
-	if w.tell != nil {
+	if w.report != nil {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.tell(now)
+		w.report(now)
 	}
 }

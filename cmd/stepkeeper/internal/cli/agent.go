@@ -91,7 +91,7 @@ func runAgentNew(o *agentOptions) error {
 	if module.Fetch() {
 		fmt.Fprintln(out, "  go mod tidy")
 	}
-	fmt.Fprintln(out, "  go test ./...\n\nREADME.md tells how to run it.")
+	fmt.Fprintln(out, "  go test ./...\n\nREADME.md says how to run it.")
 	return nil
 }
 

@@ -57,7 +57,7 @@ func TestAgentNewCompiles(t *testing.T) {
 			t.Fatalf("go %v: %v\n%s", args, err, out)
 		}
 	}
-	// Its grade, as its README tells: without a ledger of its own.
+	// Its grade, as its README says: without a ledger of its own.
 	service := &booksInFiles{folder: t.TempDir()}
 	server := httptest.NewServer(service)
 	defer server.Close()
@@ -111,7 +111,7 @@ func TestAgentNew(t *testing.T) {
 	}
 	for _, want := range []string{`infra.Agent{"payment": {`, "stepkeeper agent test payment --do create --undo remove --input", "TestEarnsItsGrade"} {
 		if !strings.Contains(string(readme), want) {
-			t.Errorf("README.md does not tell of %q", want)
+			t.Errorf("README.md does not say %q", want)
 		}
 	}
 	r = call{}.run(t, "agent", "new", "courier")

@@ -110,7 +110,7 @@ func runAgentTry(ctx context.Context, o *agentTryOptions) error {
 	if err != nil {
 		return failure.Wrap(err, failure.General, "", "agent %s cannot be tested", o.name)
 	}
-	return o.tell(report)
+	return o.print(report)
 }
 
 // ask has the service asked by the lines. One that fails ends the test: nothing that it says can be
@@ -184,8 +184,8 @@ func (o *agentTryOptions) start(url string, stop context.CancelCauseFunc) (end f
 	}, nil
 }
 
-// tell prints what was found, and fails where it is less than was asked for.
-func (o *agentTryOptions) tell(r agenttest.Report) error {
+// print prints what was found, and fails where it is less than was asked for.
+func (o *agentTryOptions) print(r agenttest.Report) error {
 	if o.app.JSON() {
 		if err := o.app.printJSON(r); err != nil {
 			return err

@@ -22,7 +22,7 @@ func newAnswer(a *App) *cobra.Command {
 		Short: "Answer a step that waits for people, or for an event",
 		Long: "Answer a step that waits. The value of an approval is one of its words; that of an event is JSON, or else\n" +
 			"taken as a text. With --event the second argument is the name of an event, and every step that waits for\n" +
-			"it, or has yet to, is answered. `show` tells what a step waits for, who may answer, and who has.\n" +
+			"it, or has yet to, is answered. `show` prints what a step waits for, who may answer, and who has.\n" +
 			"With --token, the last part of a link that a person was sent, there is no STEP: the token says it, and who answers.\n\n" +
 			"The same answer twice changes nothing; another one after the decision is refused, with who decided what.",
 		Example: "  stepkeeper answer order-1001 approve yes\n  stepkeeper answer order-1001 approve no --by alice\n" +
@@ -70,7 +70,7 @@ func (o *commandOptions) checkAnswer() error {
 		return failure.New(failure.Usage, fmt.Sprintf("add --by NAME, of at most %d bytes, without < > & \" \\ and control characters", core.MaxAnswerBy), "%.140q cannot be the name of who answers", o.by)
 	}
 	if o.round < 0 {
-		return failure.New(failure.Usage, "leave --round out, or give the number that show tells", "--round %d is below 1", o.round)
+		return failure.New(failure.Usage, "leave --round out, or give the number that show prints", "--round %d is below 1", o.round)
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// DefaultServer is where `stepkeeper dev` listens unless told otherwise.
+	// DefaultServer is where `stepkeeper dev` listens unless set otherwise.
 	DefaultServer = "http://127.0.0.1:8377"
 	// ServerVariable overrides DefaultServer.
 	ServerVariable = "STEPKEEPER_SERVER"
@@ -149,8 +149,8 @@ type errorBody struct {
 	Hint    string       `json:"hint,omitempty"` // what to do
 }
 
-// tell writes an error to standard error, as text or as JSON.
-func (a *App) tell(w io.Writer, err *failure.Error) {
+// printError writes an error to standard error, as text or as JSON.
+func (a *App) printError(w io.Writer, err *failure.Error) {
 	if err.Quiet {
 		return
 	}

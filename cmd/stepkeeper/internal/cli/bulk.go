@@ -67,7 +67,7 @@ func newBulkCommand(a *App, name string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     name + help.rest + " --where KEY=VALUE,... --reason TEXT",
 		Short:   help.short,
-		Long:    help.short + "; `stepkeeper bulk --help` tells how. --dry-run tells which orders these are, and what would become of each.",
+		Long:    help.short + "; `stepkeeper bulk --help` says how. --dry-run lists the orders, and what would become of each.",
 		Example: "  stepkeeper bulk " + name + strings.Replace(help.rest, "STEP happened|not-happened|undone", "charge-payment not-happened", 1) + " --where step=charge-payment,code=http-503 --reason \"the bank was down\" --dry-run",
 		Args:    args(cobra.NoArgs, "no arguments, only flags"),
 		RunE: func(cmd *cobra.Command, given []string) error {
@@ -92,7 +92,7 @@ func newBulkCommand(a *App, name string) *cobra.Command {
 	f.Float64Var(&o.pace.StopAt, "stop-at", 0.2, "the `share` of orders that fail again, 0 to 1, above which no more are sent")
 	f.DurationVar(&o.patience, "patience", 5*time.Minute, "how long an order has to pass its step until it is reported as unknown")
 	f.StringVar(&o.file, "file", "", "the `file` of the list (default: bulk-ID.jsonl in this folder)")
-	f.BoolVar(&o.dryRun, "dry-run", false, "send nothing and write no file: tell which orders these are, and what would become of each")
+	f.BoolVar(&o.dryRun, "dry-run", false, "send nothing and write no file: list the orders, and what would become of each")
 	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask first; required where there is no terminal to ask on")
 	return cmd
 }
@@ -132,7 +132,7 @@ func runBulk(ctx context.Context, o *bulkOptions) error {
 		return o.app.explain(err, "list of orders")
 	}
 	if o.dryRun {
-		return o.tellPlan(orders, true)
+		return o.printPlan(orders, true)
 	}
 	if len(orders) == 0 {
 		return failure.New(failure.NotFound, "look at them with `stepkeeper list`", "no order is selected, and nothing was sent")
@@ -176,7 +176,7 @@ func (o *bulkOptions) work(ctx context.Context, c *client.Client) error {
 	return o.report(&r)
 }
 
-// report tells what became of the orders; anything but fixed is a refusal for scripts.
+// report prints what became of the orders; anything but fixed is a refusal for scripts.
 func (o *bulkOptions) report(r *bulk.Report) error {
 	a := o.app
 	if a.JSON() {
@@ -226,8 +226,8 @@ type planLine struct {
 	DryRun   bool   `json:"dryRun"`
 }
 
-// tellPlan tells what would become of the orders: how many of each kind, and each of them in a dry run.
-func (o *bulkOptions) tellPlan(orders []bulk.Order, whole bool) error {
+// printPlan prints what would become of the orders: how many of each kind, and each of them in a dry run.
+func (o *bulkOptions) printPlan(orders []bulk.Order, whole bool) error {
 	a := o.app
 	if a.JSON() {
 		for i := 0; i < len(orders) && whole; i++ {
@@ -259,7 +259,7 @@ func (o *bulkOptions) confirmed(orders []bulk.Order) (bool, error) {
 	if !o.app.Streams.Interactive() {
 		return false, failure.New(failure.Usage, "look with --dry-run, then add --yes", "selected: %s, and nothing was sent", view.Count(len(orders), "order"))
 	}
-	if err := o.tellPlan(orders, false); err != nil {
+	if err := o.printPlan(orders, false); err != nil {
 		return false, err
 	}
 	return o.app.confirm(fmt.Sprintf("Send %s to %s?", o.action.Command, view.Count(len(orders), "order")), "bulk "+o.action.Command, "nothing was sent")

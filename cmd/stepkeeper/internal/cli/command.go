@@ -74,7 +74,7 @@ func newResubmit(a *App) *cobra.Command {
 	o.numberFlag(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.deadline, "deadline", "", "new deadline: a `time` in RFC 3339, or a duration from now; without it the order has none any more")
-	f.BoolVar(&o.dryRun, "dry-run", false, "send nothing: tell whether each order would be accepted")
+	f.BoolVar(&o.dryRun, "dry-run", false, "send nothing: report whether each order would be accepted")
 	f.StringVar(&o.given, "input", "", "give a step another input: `STEP=FILE`, a JSON value; - for FILE reads standard input")
 	f.StringVar(&o.to, "definition", "", "move them first to a definition of their workflow: latest, or a `hash`; see move")
 	_ = cmd.RegisterFlagCompletionFunc("definition", cobra.FixedCompletions([]string{client.Latest}, cobra.ShellCompDirectiveNoFileComp))
@@ -108,7 +108,7 @@ func newResolve(a *App) *cobra.Command {
 		Short: "State what happened to a step in doubt",
 		Long: "After looking at the remote service, state what happened to a step of an order in Error. The order\n" +
 			"stays in Error; `resubmit` or `undo` goes on with it. It is refused while the step's last attempt\n" +
-			"might still take effect; `show` tells until when.",
+			"might still take effect; `show` prints until when.",
 		Example: "  stepkeeper resolve order-1001 charge-payment happened",
 		Args:    args(cobra.ExactArgs(3), "an order, a step, and what happened"),
 		ValidArgsFunction: func(cmd *cobra.Command, given []string, prefix string) ([]string, cobra.ShellCompDirective) {
@@ -145,7 +145,7 @@ func newMove(a *App) *cobra.Command {
 	o.numberFlag(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.to, "definition", "", "the definition: latest, or its `hash`")
-	f.BoolVar(&o.dryRun, "dry-run", false, "send nothing: name the differences, and tell whether the order would be moved")
+	f.BoolVar(&o.dryRun, "dry-run", false, "send nothing: name the differences, and report whether the order would be moved")
 	f.IntVar(&o.seeds, "simulate", 0, "simulate the moved order first, with so many `seeds` (2000 where none are given)")
 	f.Lookup("simulate").NoOptDefVal = "2000"
 	_ = cmd.RegisterFlagCompletionFunc("definition", cobra.FixedCompletions([]string{client.Latest}, cobra.ShellCompDirectiveNoFileComp))
@@ -209,7 +209,7 @@ func (o *commandOptions) command(use, short, long, example string) *cobra.Comman
 func (o *commandOptions) idFlag(cmd *cobra.Command) {
 	if o.name != "answer" {
 		cmd.Flags().StringVar(&o.by, "by", "", "who sends it: kept with its verdict (`name`; default: the user of this computer)")
-		cmd.Flags().StringVar(&o.reason, "reason", "", "why: kept with its verdict (`text`); close needs it, and tells it to the application")
+		cmd.Flags().StringVar(&o.reason, "reason", "", "why: kept with its verdict (`text`); close needs it, and sends it to the application")
 	}
 	cmd.Flags().StringVar(&o.id, "command-id", "", "send the command under this `ID`: one that was sent before is carried out once, and answers its verdict")
 }
@@ -360,7 +360,7 @@ func (a *App) confirm(question, what, not string) (bool, error) {
 	return true, nil
 }
 
-// one sends the command for one order and tells the verdict. The error ends the whole command.
+// one sends the command for one order and prints the verdict. The error ends the whole command.
 func (o *commandOptions) one(ctx context.Context, c *client.Client, id string, deadline time.Time) (failure.Code, error) {
 	if o.seeds > 0 {
 		if code, err := o.simulate(ctx, c, id); err != nil || code != failure.OK {
@@ -373,9 +373,9 @@ func (o *commandOptions) one(ctx context.Context, c *client.Client, id string, d
 	var f *failure.Error
 	switch {
 	case err == nil && verdict.Accepted:
-		return failure.OK, o.tell(id, true, verdict.Reason, failure.OK)
+		return failure.OK, o.print(id, true, verdict.Reason, failure.OK)
 	case err == nil:
-		return failure.Refused, o.tell(id, false, verdict.Reason, failure.Refused)
+		return failure.Refused, o.print(id, false, verdict.Reason, failure.Refused)
 	case errors.As(err, &f):
 	default:
 		f = o.app.explain(err, "order "+id)
@@ -387,7 +387,7 @@ func (o *commandOptions) one(ctx context.Context, c *client.Client, id string, d
 	if f.Do != "" {
 		reason += "; " + f.Do
 	}
-	return f.Code, o.tell(id, false, reason, f.Code)
+	return f.Code, o.print(id, false, reason, f.Code)
 }
 
 // simulate runs the order as the move would leave it. Any code but OK: it is not to be moved.
@@ -406,7 +406,7 @@ func (o *commandOptions) simulate(ctx context.Context, c *client.Client, id stri
 			err = sim.verdict(r)
 		}
 	} else if err == nil {
-		err = sim.tell(r, false)
+		err = sim.print(r, false)
 	}
 	var f *failure.Error
 	switch {
@@ -415,9 +415,9 @@ func (o *commandOptions) simulate(ctx context.Context, c *client.Client, id stri
 	case !errors.As(err, &f):
 		return failure.General, failure.Wrap(err, failure.General, "", "order %s is not moved", id)
 	case f.Code == failure.NotProcessed:
-		return f.Code, o.tell(id, false, "it is not moved, because its simulation found something wrong; correct that first, or move it without --simulate", f.Code)
+		return f.Code, o.print(id, false, "it is not moved, because its simulation found something wrong; correct that first, or move it without --simulate", f.Code)
 	case f.Code == failure.Refused:
-		return f.Code, o.tell(id, false, f.Error(), f.Code)
+		return f.Code, o.print(id, false, f.Error(), f.Code)
 	}
 	return f.Code, f
 }
@@ -459,7 +459,7 @@ func (o *commandOptions) send(ctx context.Context, c *client.Client, id string, 
 }
 
 // whichDefinition is what to do where none, or a wrong one, is given.
-const whichDefinition = "give --definition latest, or the hash that `show` and `workflow list` tell: 32 hexadecimal digits"
+const whichDefinition = "give --definition latest, or the hash that `show` and `workflow list` print: 32 hexadecimal digits"
 
 func hasStep(task *view.Task, step string) error {
 	var names []string
@@ -472,7 +472,7 @@ func hasStep(task *view.Task, step string) error {
 	return failure.New(failure.NotFound, "its steps are "+strings.Join(names, ", "), "order %s has no step %.60q", task.OrderID, step)
 }
 
-func (o *commandOptions) tell(id string, accepted bool, reason string, code failure.Code) error {
+func (o *commandOptions) print(id string, accepted bool, reason string, code failure.Code) error {
 	a := o.app
 	if a.JSON() {
 		return a.printLine(verdictLine{OrderID: id, Command: o.name, Accepted: accepted, Reason: reason, DryRun: o.dryRun, Report: o.report, Exit: code})

@@ -126,7 +126,7 @@ func TestWorstExitCode(t *testing.T) {
 	}
 }
 
-// bulk: a dry run tells and sends nothing; what is sent stands in a file, by which it goes on.
+// bulk: a dry run lists the orders and sends nothing; what is sent stands in a file, by which it goes on.
 func TestBulk(t *testing.T) {
 	t.Chdir(t.TempDir())
 	b := newBackend(noon)
@@ -142,15 +142,15 @@ func TestBulk(t *testing.T) {
 	} {
 		r := c.run(t, "bulk", "resubmit", "--output", "json", "--reason", "fixed", "--dry-run", "--where", where)
 		r.want(t, failure.OK)
-		var told []string
+		var reported []string
 		for _, d := range decodeLines(t, r.out) {
-			told = append(told, d["orderId"].(string))
+			reported = append(reported, d["orderId"].(string))
 			if d["accepted"] != true || d["dryRun"] != true {
 				t.Errorf("%s: %v", where, d)
 			}
 		}
-		if !slices.Equal(told, want) {
-			t.Errorf("%s: told %q, want %q", where, told, want)
+		if !slices.Equal(reported, want) {
+			t.Errorf("%s: reported %q, want %q", where, reported, want)
 		}
 	}
 	c.run(t, "bulk", "resubmit", "--where", "step=zone", "--reason", "fixed", "--dry-run").want(t, failure.OK, "dry run: 1 order, nothing was sent", "1 it would go on with zone: stopped")

@@ -25,7 +25,7 @@ func newCost(a *App) *cobra.Command {
 	o := &costOptions{app: a}
 	cmd := &cobra.Command{
 		Use:   "cost [FILE]",
-		Short: "Tell what an order costs on AWS, with the arithmetic",
+		Short: "Print what an order costs on AWS, with the arithmetic",
 		Long: "What an order of four steps costs on AWS, under load and one by one, what a deployment costs while\n" +
 			"nothing happens, and what others publish for the same work. Units are those of the last measurement\n" +
 			"(`make cost`), prices are published ones with their sources and dates; nothing is asked over the network.\n\n" +

@@ -43,7 +43,7 @@ func newDeadLetters(a *App) *cobra.Command {
 	cmd.AddCommand(newDeadLettersList(a), newDeadLettersLook(a),
 		newHandling(a, "redrive", "Send messages back to the queue that they came from", "Send messages back to the queue that they were given up in, or quarantined from, and delete each here when it\n"+
 			"was sent. One that was quarantined goes back as it was sent first, if its queue would accept it now; else it\n"+
-			"stays, and the reason is told. Look at the cause first, and redrive slowly."),
+			"stays, and the reason is reported. Look at the cause first, and redrive slowly."),
 		newHandling(a, "discard", "Delete messages", "Delete messages, which cannot be undone. Each stands in the file first: who, why, when, which one, of which\n"+
 			"order, and the hash of its body."))
 	return cmd
@@ -87,7 +87,7 @@ func newHandling(a *App, action, short, long string) *cobra.Command {
 		Use:   action + " QUEUE [ID...] --reason TEXT",
 		Short: short,
 		Long: long + "\n\nName the messages by their IDs, or give --all: those that were there when the command began. What is done\n" +
-			"with each is appended to a file of JSON Lines before, and what became of it after. --dry-run tells what\n" +
+			"with each is appended to a file of JSON Lines before, and what became of it after. --dry-run reports what\n" +
 			"would become of each. With --output json it writes JSON Lines: one message on each line.",
 		Example: "  stepkeeper dead-letters " + action + " replies --all --reason \"the table was throttled\" --dry-run\n" +
 			"  stepkeeper dead-letters " + action + " quarantine 5fea7756-0ea4-451a-a703-a558b933e274 --reason \"the workflow was missing\"",
@@ -103,7 +103,7 @@ func newHandling(a *App, action, short, long string) *cobra.Command {
 	f.StringVar(&o.Reason, "reason", "", "why: kept in the file (`text`)")
 	f.Float64Var(&o.Rate, "rate", client.RedriveRate, "messages a `second`")
 	f.StringVar(&o.file, "file", journal.Name, "the `file` that what is done is appended to")
-	f.BoolVar(&o.DryRun, "dry-run", false, "do nothing and write no file: tell what would become of each message")
+	f.BoolVar(&o.DryRun, "dry-run", false, "do nothing and write no file: report what would become of each message")
 	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask first; required for --all where there is no terminal to ask on")
 	return cmd
 }
@@ -184,7 +184,7 @@ func runDeadLettersLook(ctx context.Context, o *deadLetterOptions) error {
 	return nil
 }
 
-// show tells of a message.
+// show prints a message.
 func (o *deadLetterOptions) show(l *client.DeadLetter) error {
 	a := o.app
 	if a.JSON() {
@@ -213,7 +213,7 @@ func (o *deadLetterOptions) show(l *client.DeadLetter) error {
 	return nil
 }
 
-// whose tells what a message is, and which order it belongs to.
+// whose is what a message is, and which order it belongs to.
 func whose(l *client.DeadLetter) string {
 	if l.OrderID == "" {
 		return "of no order that can be read"
@@ -242,15 +242,15 @@ func runHandling(ctx context.Context, o *deadLetterOptions) error {
 		return err
 	}
 	code := failure.OK
-	told := 0
-	o.Record = func(h client.Handled) error { return o.tell(h, &told, &code) }
+	reported := 0
+	o.Record = func(h client.Handled) error { return o.print(h, &reported, &code) }
 	if !o.DryRun {
 		file, err := journal.Open(o.file)
 		if err != nil {
 			return failure.Wrap(err, failure.Usage, "name another one with --file", "what is done cannot be recorded, and nothing was done")
 		}
 		defer func() { _ = file.Close() }() // each line is on the disk already
-		o.Record = func(h client.Handled) error { return errors.Join(file.Record(h), o.tell(h, &told, &code)) }
+		o.Record = func(h client.Handled) error { return errors.Join(file.Record(h), o.print(h, &reported, &code)) }
 	}
 	do := c.Redrive
 	if o.action == "discard" {
@@ -259,7 +259,7 @@ func runHandling(ctx context.Context, o *deadLetterOptions) error {
 	if err := do(ctx, o.Handling); err != nil {
 		return a.explainQueue(err, o.Queue)
 	}
-	if told == 0 {
+	if reported == 0 {
 		return failure.New(failure.NotFound, "look at it with `"+a.program()+" dead-letters list`", "no message of %s is to be seen, and nothing was done", o.Queue)
 	}
 	if code != failure.OK {
@@ -295,12 +295,12 @@ func (o *deadLetterOptions) confirmed(ctx context.Context, c *client.Client) (bo
 	return a.confirm(fmt.Sprintf("%s%s %s of %s?", strings.ToUpper(o.action[:1]), o.action[1:], which, o.Queue), "dead-letters "+o.action, "nothing was done")
 }
 
-// tell writes what became of a message, and keeps the worst of the exit codes.
-func (o *deadLetterOptions) tell(h client.Handled, told *int, code *failure.Code) error {
+// print writes what became of a message, and keeps the worst of the exit codes.
+func (o *deadLetterOptions) print(h client.Handled, reported *int, code *failure.Code) error {
 	if h.Result == client.Begun {
 		return nil
 	}
-	*told++
+	*reported++
 	switch h.Result {
 	case client.Missing:
 		*code = failure.Worst(*code, failure.NotFound)

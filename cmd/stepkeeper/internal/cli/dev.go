@@ -107,7 +107,7 @@ func newDev(a *App) *cobra.Command {
 	f.StringVar(&o.redact, "redact", "", "`file` with paths of members that the console does not show, like payment.card")
 	f.StringVar(&o.onAlert.Webhook, "alert-webhook", "", "`URL` that alerts are posted to as JSON, beside the log")
 	f.StringVar(&o.command, "alert-command", "", "`program` with its arguments that is run with an alert's JSON on its standard input, without a shell")
-	f.DurationVar(&o.onAlert.Window, "alert-window", incident.DefaultWindow, "how long orders that stop for the same reason are gathered before their number is told")
+	f.DurationVar(&o.onAlert.Window, "alert-window", incident.DefaultWindow, "how long orders that stop for the same reason are gathered before their number is reported")
 	f.DurationVar(&o.onAlert.Reminder, "alert-reminder", incident.DefaultReminder, "how long after an alert the next one while orders still wait; negative: none")
 	f.StringVar(&o.otlp, "otlp", "", "`URL` of an OpenTelemetry collector that gets a span of each handling by OTLP over HTTP (environment: "+tracing.Variable+")")
 	f.StringVar(&o.logLevel, "log-level", "warn", "debug, info, warn or error")

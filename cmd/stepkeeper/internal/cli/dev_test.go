@@ -53,7 +53,7 @@ func TestDevTakesTheProject(t *testing.T) {
 }
 
 // What is wrong with alerts and spans is said at the start; a collector that is meant for other programs keeps none from starting.
-func TestDevTellsAndTraces(t *testing.T) {
+func TestDevReportsAndTraces(t *testing.T) {
 	t.Chdir(t.TempDir())
 	call{}.run(t, "init").want(t, failure.OK)
 	var got embedded.Options

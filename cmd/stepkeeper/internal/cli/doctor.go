@@ -45,7 +45,7 @@ func runDoctor(ctx context.Context, a *App) error {
 		if check.Result == client.CheckFailed {
 			failed++
 		}
-		if err := a.tellCheck(check); err != nil {
+		if err := a.printCheck(check); err != nil {
 			return err
 		}
 	}
@@ -55,8 +55,8 @@ func runDoctor(ctx context.Context, a *App) error {
 	return nil
 }
 
-// tellCheck writes one line, and one for the fix.
-func (a *App) tellCheck(c client.Check) error {
+// printCheck writes one line, and one for the fix.
+func (a *App) printCheck(c client.Check) error {
 	if a.JSON() {
 		return a.printLine(c)
 	}

@@ -40,14 +40,14 @@ func TestDoctorOfAServer(t *testing.T) {
 	}
 
 	release := view.Built()
-	told := func() string {
+	reported := func() string {
 		text, err := json.Marshal(release)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return `{"ready":true,"checks":{"store":"ok"},"release":` + string(text) + `}`
 	}
-	health = told()
+	health = reported()
 	r := run()
 	r.want(t, failure.OK, "ok       server: it takes orders", "ok       send: what is sent is read", "ok       version: this program and the server are (devel)", "ok       clock: within 30s of that of the server", "ok       store: nothing is wrong", "ok       queues: no queue is left unattended")
 	if strings.Contains(r.out, "fix:") {
@@ -55,7 +55,7 @@ func TestDoctorOfAServer(t *testing.T) {
 	}
 
 	health = `{"ready":false,"checks":{"store":"disk is full","agent mail":"unauthorized since noon"},"unattended":[{"queue":"requests-seats","agent":"seats","since":"2026-03-01T12:00:00Z","waiting":4}]}`
-	run().want(t, failure.General, "failed   server: it takes no orders now", "failed   store: disk is full", "failed   agent mail: unauthorized since noon", "fix: the server's log tells more",
+	run().want(t, failure.General, "failed   server: it takes no orders now", "failed   store: disk is full", "failed   agent mail: unauthorized since noon", "fix: the server's log says more",
 		"failed   queue requests-seats: nothing takes from it, 4 waiting, since 2026-03-01T12:00:00", "fix: is the agent seats running?")
 	lines := decodeLines(t, run("--output", "json").out)
 	if len(lines) != 8 || lines[0]["name"] != "server" || lines[0]["result"] != "failed" || lines[1]["result"] != "ok" || lines[2]["result"] != "unknown" || lines[6]["fix"] == nil {
@@ -63,10 +63,10 @@ func TestDoctorOfAServer(t *testing.T) {
 	}
 
 	release.Version = "v1.2.3"
-	health = told()
+	health = reported()
 	run().want(t, failure.OK, "ok       version: this program is (devel), and the server v1.2.3; each reads what the other writes")
 	release.Messages++
-	health = told()
+	health = reported()
 	run().want(t, failure.General, "failed   version: this program is (devel) tasks=", "and the server was built from v1.2.3 tasks=", "fix: use the stepkeeper that the server was built from, or update the server")
 	health = `{"ready":true}`
 	run().want(t, failure.OK, "unknown  version: not checked: the server does not say", "fix: update the server")
@@ -104,7 +104,7 @@ func (o ops) may(_ context.Context, in *iam.SimulatePrincipalPolicyInput, _ ...f
 	return out, nil
 }
 
-// Of a stack, what could not be looked at is unknown, and no fault; what is wrong is told with what to do.
+// Of a stack, what could not be looked at is unknown, and no fault; what is wrong is reported with what to do.
 func TestDoctorOfAStack(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
 	w.Parts.Outputs.Dead = map[string]string{"intake": "url"}

@@ -78,7 +78,7 @@ func runInit(o *initOptions) error {
 	if o.dir != "." {
 		fmt.Fprintf(out, "  cd %s\n", o.dir)
 	}
-	fmt.Fprint(out, "  go run ./services\n  stepkeeper dev\n  stepkeeper submit --workflow booking --id o-1 --wait order.json\n  stepkeeper show o-1\n\nREADME.md tells more.\n")
+	fmt.Fprint(out, "  go run ./services\n  stepkeeper dev\n  stepkeeper submit --workflow booking --id o-1 --wait order.json\n  stepkeeper show o-1\n\nREADME.md says more.\n")
 	if !module.Known() {
 		fmt.Fprintf(o.app.Streams.Err, "the Go test of the workflow was left out: %v; to have it, %s\n", scaffold.ErrNoModule, moduleAdvice)
 	}

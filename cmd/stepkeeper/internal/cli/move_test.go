@@ -140,7 +140,7 @@ func TestMoveIsSimulatedFirst(t *testing.T) {
 	server, end := opened(t, folder)
 	c := call{server: server}
 	c.run(t, "submit", "--workflow", "pair", "--id", "one", "--wait", write(t, "order.json", `{"n":1}`)).want(t, failure.NotProcessed, "Error")
-	end() // its end is told now
+	end() // its end is reported now
 	server, end = opened(t, folder)
 	c = call{server: server}
 	again, fixed := strings.Replace(buggy, "order.amount.value", "steps.reserve.output.amount.value", 1), strings.Replace(buggy, "order.amount.value", "order.n", 1)

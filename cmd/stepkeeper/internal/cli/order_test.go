@@ -190,7 +190,7 @@ func TestWatchList(t *testing.T) {
 		r := c.run(t, "watch", "--interval", "10ms")
 		r.want(t, failure.OK, "stopped", "running")
 		if n := strings.Count(r.out, "stopped"); !terminal && n != 1 {
-			t.Errorf("an order that does not change was told %d times:\n%s", n, r.out)
+			t.Errorf("an order that does not change was printed %d times:\n%s", n, r.out)
 		}
 	}
 	call{}.run(t, "watch").want(t, failure.Unreachable, "cannot be reached")

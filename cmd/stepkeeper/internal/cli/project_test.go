@@ -34,8 +34,8 @@ func start(t *testing.T, edit func(dir string)) *project {
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, done := make(chan string, 1), make(chan result, 1)
 	c := call{ctx: ctx, runtime: func(ctx context.Context, o embedded.Options) error {
-		tell := o.Ready
-		o.Ready = func(s embedded.Started) { tell(s); ready <- s.Address }
+		report := o.Ready
+		o.Ready = func(s embedded.Started) { report(s); ready <- s.Address }
 		o.Clock = port.ClockFunc(p.now)
 		return embedded.Run(ctx, o)
 	}}
@@ -66,7 +66,7 @@ func overwrite(t *testing.T, path, text string) {
 	}
 }
 
-// An agent that nothing runs is told wherever one looks; once it takes requests, no more.
+// An agent that nothing runs is reported wherever one looks; once it takes requests, no more.
 func TestUnattendedAgent(t *testing.T) {
 	p := start(t, func(dir string) {
 		overwrite(t, filepath.Join(dir, "agents.yaml"), "agents:\n  seats: {external: true}\n  payments: {external: true}\n")
@@ -78,11 +78,11 @@ func TestUnattendedAgent(t *testing.T) {
 		t.Errorf("an agent may start a moment after the runtime: %s", r.err)
 	}
 	p.ahead.Store(int64(20 * time.Second))
-	const told = "nothing has taken requests-seats for 2" // 20 s and a little
-	submit("o-2").want(t, failure.OK, told, "o-2: accepted")
-	p.run(t, "list").want(t, failure.OK, told, "2 waiting", "nothing has taken requests-payments")
+	const reported = "nothing has taken requests-seats for 2" // 20 s and a little
+	submit("o-2").want(t, failure.OK, reported, "o-2: accepted")
+	p.run(t, "list").want(t, failure.OK, reported, "2 waiting", "nothing has taken requests-payments")
 	r := p.run(t, "show", "o-1")
-	r.want(t, failure.OK, told, "is the agent seats running?")
+	r.want(t, failure.OK, reported, "is the agent seats running?")
 	if strings.Contains(r.out, "requests-payments") {
 		t.Errorf("no step waits for payments yet:\n%s", r.out)
 	}

@@ -45,19 +45,19 @@ const barFrom = 50
 // waiters is how many orders are waited for at once.
 const waiters = 16
 
-// report takes the answers down and tells them. Reading and answering happen at the same time.
+// report collects the answers and prints them. Reading and answering happen at the same time.
 type report struct {
 	*submitOptions
 	mu        sync.Mutex
 	bar       *streams.Progress
 	taken     []submitLine
 	answers   int       // orders answered
-	held      []badLine // told when the orders before them have been answered
+	held      []badLine // printed when the orders before them have been answered
 	bad       int       // unreadable, not sent
 	refused   int
 	known     int
 	states    map[core.State]int // ends, with --wait
-	told      map[string]bool    // queues that nothing takes from
+	reported  map[string]bool    // queues that nothing takes from
 	writeFail error
 }
 
@@ -68,10 +68,10 @@ type badLine struct {
 }
 
 func newReport(o *submitOptions) *report {
-	return &report{submitOptions: o, states: map[core.State]int{}, told: map[string]bool{}, bar: &streams.Progress{}}
+	return &report{submitOptions: o, states: map[core.State]int{}, reported: map[string]bool{}, bar: &streams.Progress{}}
 }
 
-// expect tells how many records are to come; 0 is unknown.
+// expect sets how many records are to come; 0 is unknown.
 func (r *report) expect(n int) {
 	if n >= barFrom {
 		r.bar = r.app.Streams.Progress("submitting", int64(n))
@@ -91,7 +91,7 @@ func (r *report) acknowledged() int {
 }
 
 // unreadable takes down a record that is not sent; behind is how many orders before it were. It is
-// told at its place in the file, not when it was read.
+// printed at its place in the file, not when it was read.
 func (r *report) unreadable(at place, behind int, id, why string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -102,7 +102,7 @@ func (r *report) unreadable(at place, behind int, id, why string) {
 	r.release()
 }
 
-// release tells the records that nothing stands before any more.
+// release prints the records that have no unanswered order before them.
 func (r *report) release() {
 	for len(r.held) > 0 && r.held[0].behind <= r.answers {
 		r.problem(r.held[0].submitLine)
@@ -133,11 +133,11 @@ func (r *report) answered(l submitLine) {
 	r.release()
 }
 
-// unattended tells once of each queue that nothing takes from; with JSON the line has them.
+// unattended prints once each queue that nothing receives from; with JSON the line has them.
 func (r *report) unattended(l submitLine) {
 	for _, u := range l.Unattended {
-		if !r.told[u.Queue] && !r.app.JSON() {
-			r.told[u.Queue] = true
+		if !r.reported[u.Queue] && !r.app.JSON() {
+			r.reported[u.Queue] = true
 			r.app.warnUnattended([]view.Unattended{u})
 		}
 	}
@@ -224,7 +224,7 @@ func whyOf(e *submitError) string {
 	return ": " + e.Step + ": " + render.Clean(e.Message)
 }
 
-// finish tells the sum and answers the exit code.
+// finish prints the sum and returns the exit code.
 func (r *report) finish() error {
 	r.close()
 	if r.writeFail != nil {
@@ -250,7 +250,7 @@ func (r *report) finish() error {
 	return failure.Silent(failure.Worst(codes...), "some orders were not sent, refused or not processed")
 }
 
-// notes tells each note once, with how many orders have it.
+// notes prints each note once, with how many orders have it.
 func (r *report) notes() {
 	count := map[string]int{}
 	var texts []string

@@ -25,9 +25,9 @@ func (a *App) Execute(ctx context.Context, args []string) failure.Code {
 	if err == nil {
 		return failure.OK
 	}
-	told := asFailure(ctx, err, started, cmd)
-	a.tell(a.Streams.Err, told)
-	return told.Code
+	reported := asFailure(ctx, err, started, cmd)
+	a.printError(a.Streams.Err, reported)
+	return reported.Code
 }
 
 // asFailure gives every error its exit code and its advice. What fails before a command has

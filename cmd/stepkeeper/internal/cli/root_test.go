@@ -53,7 +53,7 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 	}
 }
 
-func TestHelpTellsExitCodes(t *testing.T) {
+func TestHelpNamesExitCodes(t *testing.T) {
 	r := call{}.run(t, "help", "exit-codes")
 	r.want(t, failure.OK, "5  the server cannot be reached", "6  an order ended otherwise")
 	if len(failure.Meanings()) != 7 {
@@ -201,10 +201,10 @@ func TestErrorsAsJSON(t *testing.T) {
 }
 
 func TestVersion(t *testing.T) {
-	told := call{}.run(t, "version")
-	told.want(t, failure.OK, "stepkeeper ", "go1.")
-	if flag := (call{}).run(t, "--version"); flag != told {
-		t.Errorf("--version: %+v, version: %+v", flag, told)
+	reported := call{}.run(t, "version")
+	reported.want(t, failure.OK, "stepkeeper ", "go1.")
+	if flag := (call{}).run(t, "--version"); flag != reported {
+		t.Errorf("--version: %+v, version: %+v", flag, reported)
 	}
 	built := Version{Version: "v1.2.3", Commit: "abc", Time: "2026-01-02T03:04:05Z", Go: "go1.26", Platform: "linux/amd64"}
 	if got := built.String(); got != "stepkeeper v1.2.3\ncommit abc (2026-01-02T03:04:05Z)\ngo1.26 linux/amd64\n" {

@@ -12,7 +12,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 )
 
-// A command that a person waits for tells soon that no server answers; one that carries many orders,
+// A command that a person waits for soon reports that no server answers; one that carries many orders,
 // or watches, outlives a restart of the server.
 const (
 	quickAttempts = 3
@@ -117,7 +117,7 @@ func (a *App) explain(err error, what string) *failure.Error {
 	return failure.Wrap(err, failure.General, "", "%s", what)
 }
 
-// undecided tells of a command that was sent, and how to ask for its verdict.
+// undecided is the error of a command whose verdict is not known, and says how to ask for its verdict.
 func (a *App) undecided(u *client.Undecided) *failure.Error {
 	code, what := failure.Unreachable, "was sent, and it is not known whether it arrived"
 	if u.Queued {
@@ -134,12 +134,12 @@ func (a *App) kind() string {
 	return "the server"
 }
 
-// log is where more is told of a failure inside.
+// log names the log that has more about an internal failure.
 func (a *App) log() string {
 	if a.stack != "" {
-		return "the logs of the stack's functions tell more"
+		return "the logs of the stack's functions say more"
 	}
-	return "the server's log tells more"
+	return "the server's log says more"
 }
 
 // look is what to do about an order that is not there.

@@ -38,7 +38,7 @@ func newShow(a *App) *cobra.Command {
 			"timeline of what happened and what is planned, why it stopped, and the commands to run next: only\n" +
 			"those that would be accepted now. Of an order on AWS it estimates too what that has cost.\n\n" +
 			"--messages shows what the order has received and sent in the place of the timeline: requests, replies,\n" +
-			"wakes, statuses with their numbers, and whether its end was told. --output json has both.",
+			"wakes, statuses with their numbers, and whether its end was reported. --output json has both.",
 		Example:           "  stepkeeper show order-1001\n  stepkeeper show order-1001 --messages\n  stepkeeper show order-1001 --output json",
 		Args:              args(cobra.ExactArgs(1), "the ID of an order"),
 		ValidArgsFunction: a.completeOrders(1),

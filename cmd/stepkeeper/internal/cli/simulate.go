@@ -52,7 +52,7 @@ func newSimulate(a *App) *cobra.Command {
 			"that jump, services that hang, refuse or contradict themselves. Every invariant is checked after every step;\n" +
 			"then the faults stop, and every order must come to its end.\n\n" +
 			"What breaks an invariant is shrunk, drawn as a sequence diagram, and written as a tape that --replay plays\n" +
-			"again, also with the corrected FILE. A seed gives the same run each time. ^C ends the search and tells what was\n" +
+			"again, also with the corrected FILE. A seed gives the same run each time. ^C ends the search and reports what was\n" +
 			"done so far.\n\n" +
 			"Exit codes: 0 nothing was broken, 6 an invariant is broken, 2 wrong input, 4 no such file, 1 interrupted.\n\n" +
 			"--services says what the services truly offer, where that is not what the workflow declares:\n\n" +
@@ -86,7 +86,7 @@ func newSimulate(a *App) *cobra.Command {
 	f.IntVar(&o.seeds, "seeds", 0, "`number` of seeds (default 20000, or no limit with --minutes)")
 	f.Uint64Var(&o.first, "seed", 1, "the first seed")
 	f.Float64Var(&o.minutes, "minutes", 0, "how long to look (default: until the seeds are used up)")
-	f.StringVar(&o.replay, "replay", "", "play this `tape` instead, and tell what happens")
+	f.StringVar(&o.replay, "replay", "", "play this `tape` instead, and report what happens")
 	f.StringVar(&o.tape, "tape", "counterexample.json", "`file` for the tape of what was found")
 	f.StringVar(&o.move, "move", "", "begin with this `order`, as a move to FILE leaves it; nothing is moved")
 	f.StringVar(&o.test, "regression-test", "", "`file` for a Go test of what was found, with its tape in it")
@@ -117,7 +117,7 @@ func runSimulate(ctx context.Context, o *simulateOptions) error {
 	if search.Seeds == 0 && search.Time == 0 {
 		search.Seeds = 20_000
 	}
-	if err := o.tell(o.search(ctx, sc, search), ctx.Err() != nil); err != nil {
+	if err := o.print(o.search(ctx, sc, search), ctx.Err() != nil); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
@@ -222,7 +222,7 @@ func (a *App) moved(ctx context.Context, c *client.Client, id, hash string, def 
 	case plan.Definition == "" && plan.Reason != "":
 		return sc, failure.New(failure.Refused, "", "order %s cannot be moved: %s", id, plan.Reason)
 	case plan.Documents == nil:
-		return sc, failure.New(failure.General, "run a server of the version of this program", "the server does not tell what is stored of order %s", id)
+		return sc, failure.New(failure.General, "run a server of the version of this program", "the server does not return what is stored of order %s", id)
 	}
 	if sc, err = simulate.Moved(plan.Documents, plan.Definition, def, core.TimeOf(a.Now())); err != nil {
 		return sc, failure.Wrap(err, failure.Refused, "compare the definitions with `stepkeeper move "+id+" --definition latest --dry-run`", "order %s cannot be moved, or not simulated", id)
@@ -240,7 +240,7 @@ func (o *simulateOptions) find(ctx context.Context, sc simulate.Scenario, search
 	bar := s.Progress(label, total)
 	defer bar.Done()
 	var mu sync.Mutex
-	began, done, told := time.Now(), 0, time.Now()
+	began, done, reported := time.Now(), 0, time.Now()
 	search.Stop = func() bool { return ctx.Err() != nil }
 	search.Progress = func(seeds, orders int) {
 		mu.Lock()
@@ -253,16 +253,16 @@ func (o *simulateOptions) find(ctx context.Context, sc simulate.Scenario, search
 			bar.Add(at - done)
 			done = at
 		}
-		if !s.ErrIsTerminal() && time.Since(told) > 10*time.Second {
-			told = time.Now()
+		if !s.ErrIsTerminal() && time.Since(reported) > 10*time.Second {
+			reported = time.Now()
 			fmt.Fprintf(s.Err, "%d seeds, %d orders, nothing broken so far\n", seeds, orders)
 		}
 	}
 	return simulate.Find(sc, search)
 }
 
-// tell is the ending: what was done, and what may be concluded.
-func (o *simulateOptions) tell(r *simulate.Report, stopped bool) error {
+// print prints the conclusion: what was done, and what may be concluded.
+func (o *simulateOptions) print(r *simulate.Report, stopped bool) error {
 	a := o.app
 	if err := o.keepTape(r); err != nil {
 		return err
@@ -271,7 +271,7 @@ func (o *simulateOptions) tell(r *simulate.Report, stopped bool) error {
 		return o.printReport(r)
 	}
 	if o.wrong() != nil {
-		o.tellFindings()
+		o.printFindings()
 		return o.wrong()
 	}
 	out, style := a.Streams.Out, a.Streams.Style()
@@ -288,7 +288,7 @@ func (o *simulateOptions) tell(r *simulate.Report, stopped bool) error {
 	fmt.Fprintf(out, "faults injected: %s\n", counts(r.FaultsByKind))
 	fmt.Fprintf(out, "cells (place × fault) hit: %d of %d\n", len(r.Cells), r.CellCount)
 	fmt.Fprintf(out, "invariants checked: %d of %d, %d times in all\n", len(r.Invariants), len(simulate.Invariants()), looks)
-	o.tellFindings()
+	o.printFindings()
 	if r.Violation == nil {
 		fmt.Fprintln(out, style.Good(r.Statement()))
 		return nil
@@ -304,8 +304,8 @@ func (o *simulateOptions) tell(r *simulate.Report, stopped bool) error {
 	return broken(r.Violation)
 }
 
-// tellFindings tells what is wrong with the workflow without any seed.
-func (o *simulateOptions) tellFindings() {
+// printFindings prints what is wrong with the workflow without any seed.
+func (o *simulateOptions) printFindings() {
 	out, style := o.app.Streams.Out, o.app.Streams.Style()
 	for _, f := range o.findings {
 		if f.Advice {
@@ -325,8 +325,8 @@ func (o *simulateOptions) wrong() error {
 	return failure.Silent(failure.NotProcessed, "without faults an order does not end Processed")
 }
 
-// simulated is the report for programs: all that people are told, but for the diagram, which the
-// tape tells again.
+// simulated is the report for programs: all that the text has, but for the diagram, which the
+// tape repeats.
 type simulated struct {
 	*simulate.Report
 	Statement string             `json:"statement,omitempty"` // absent where no seed was run
@@ -398,7 +398,7 @@ func (o *simulateOptions) keepTest(r *simulate.Report) error {
 	return nil
 }
 
-// play runs a tape, with the workflow that it was recorded of or with the one given, and tells its story.
+// play runs a tape, with the workflow that it was recorded of or with the one given, and prints its story.
 func (o *simulateOptions) play() error {
 	tape, err := simulate.ReadTape(o.replay)
 	if err != nil {
@@ -440,7 +440,7 @@ func (o *simulateOptions) follow(tape *simulate.Tape) error {
 	return o.played(&r, len(tape.Path), 0)
 }
 
-// played tells the story of a tape, missed being the choices that were never come to.
+// played prints the story of a tape; missed are the choices that were never reached.
 func (o *simulateOptions) played(r *simulate.Result, choices, missed int) error {
 	if o.app.JSON() {
 		if err := o.app.printJSON(map[string]any{"story": r.Story, "violation": brokenRuleOf(r.Violation, o.scene), "ends": r.Ends, "choices_missed": max(0, missed)}); err != nil {

@@ -29,7 +29,7 @@ func TestSimulateFindsAndReplays(t *testing.T) {
 	r = call{}.run(t, "simulate", "--replay", tape, "--output", "json")
 	r.want(t, failure.NotProcessed)
 	if v, _ := decodeLines(t, r.out)[0]["violation"].(map[string]any); v["invariant"] != "3" || v["rule"] == "" || v["rule"] == nil {
-		t.Errorf("a program is told of the violation %v", v)
+		t.Errorf("the JSON has the violation %v", v)
 	}
 	r = call{}.run(t, "simulate", transfer, "--services", services, "--tape", tape, "--output", "json")
 	var report struct {
@@ -41,8 +41,8 @@ func TestSimulateFindsAndReplays(t *testing.T) {
 	}
 }
 
-// TestSimulateTellsWhatWasDone: a search that is interrupted tells what was done so far.
-func TestSimulateTellsWhatWasDone(t *testing.T) {
+// TestSimulateReportsWhatWasDone: a search that is interrupted reports what was done so far.
+func TestSimulateReportsWhatWasDone(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	r := call{ctx: ctx}.run(t, "simulate", transfer, "--minutes", "60")

@@ -171,7 +171,7 @@ func runSmoke(ctx context.Context, o *smokeOptions) error {
 	if ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return o.app.explain(ctx.Err(), "smoke test")
 	}
-	return s.tell()
+	return s.print()
 }
 
 // warnOfRoom says, before the first order, where a deployment's functions cannot all run in its account:
@@ -270,7 +270,7 @@ func sameJSON(a, b []byte) bool {
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// inconsistent tells where the steps of an ended task do not agree with its end (section 2 of the
+// inconsistent reports where the steps of an ended task do not agree with its end (section 2 of the
 // protocol; P7: undone is every step that was ever attempted).
 func inconsistent(t *client.Task) []string {
 	var found []string
@@ -293,8 +293,8 @@ func inconsistent(t *client.Task) []string {
 	return found
 }
 
-// tell writes the report and answers the exit code.
-func (s *smoke) tell() error {
+// print writes the report and returns the exit code.
+func (s *smoke) print() error {
 	slices.Sort(s.took)
 	if n := len(s.took); n > 0 {
 		s.report.TookP50, s.report.TookP95, s.report.TookMax = s.took[n/2].Seconds(), s.took[n*95/100].Seconds(), s.took[n-1].Seconds()
@@ -323,7 +323,7 @@ func (s *smoke) show() {
 	r, out, style := &s.report, s.app.Streams.Out, s.app.Streams.Style()
 	for i, p := range r.Problems {
 		if i == shownProblems {
-			fmt.Fprintf(s.app.Streams.Err, "and %d more; --output json tells all\n", len(r.Problems)-i)
+			fmt.Fprintf(s.app.Streams.Err, "and %d more; --output json lists all\n", len(r.Problems)-i)
 			break
 		}
 		fmt.Fprintf(s.app.Streams.Err, "%s: %s\n", p.OrderID, style.Bad(render.Clean(p.What)))

@@ -46,7 +46,7 @@ func TestSmoke(t *testing.T) {
 
 // Before the first order it is said whether the functions fit into the account; that it cannot be asked for
 // is no reason to send none.
-func TestSmokeTellsOfRoom(t *testing.T) {
+func TestSmokeReportsRoom(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
 	for name, c := range map[string]struct {
 		room aws.Room

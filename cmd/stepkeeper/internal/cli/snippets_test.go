@@ -176,16 +176,16 @@ func compile(t *testing.T, all []goSnippet) {
 	if err == nil {
 		return
 	}
-	told := false
+	reported := false
 	for line := range strings.Lines(string(out)) {
 		if strings.HasPrefix(line, "#") || strings.Contains(line, "declared and not used") {
-			told = told || strings.Contains(line, "declared and not used")
+			reported = reported || strings.Contains(line, "declared and not used")
 			continue
 		}
-		told = true
+		reported = true
 		t.Error(strings.TrimSpace(line))
 	}
-	if !told {
+	if !reported {
 		t.Errorf("go build: %v\n%s", err, out)
 	}
 }

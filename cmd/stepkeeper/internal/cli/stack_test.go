@@ -112,7 +112,7 @@ func TestStackFlags(t *testing.T) {
 		code failure.Code
 		want string
 	}{
-		http.StatusInternalServerError: {failure.General, "list of orders: the server answered 500 Internal Server Error\n  the logs of the stack's functions tell more"},
+		http.StatusInternalServerError: {failure.General, "list of orders: the server answered 500 Internal Server Error\n  the logs of the stack's functions say more"},
 		http.StatusServiceUnavailable:  {failure.Refused, "list of orders: the stack takes nothing now"},
 		http.StatusBadRequest:          {failure.Usage, "list of orders: the stack cannot use that"},
 		http.StatusConflict:            {failure.Refused, "list of orders: refused"},
@@ -122,7 +122,7 @@ func TestStackFlags(t *testing.T) {
 			return client.New(server.URL, client.WithRetry(1, time.Second))
 		}}
 		c.run(t, "list", "--stack", "Shop").want(t, x.code, x.want)
-		c.run(t, "list", "--timeout", "1s").want(t, x.code, strings.NewReplacer("the stack ", "the server ", "the logs of the stack's functions tell", "the server's log tells").Replace(x.want))
+		c.run(t, "list", "--timeout", "1s").want(t, x.code, strings.NewReplacer("the stack ", "the server ", "the logs of the stack's functions say", "the server's log says").Replace(x.want))
 		server.Close()
 	}
 	w.Held.Store(true)
@@ -130,7 +130,7 @@ func TestStackFlags(t *testing.T) {
 		want(t, failure.Unreachable, "the stack Shop did not answer in time", "acknowledged before this: 1 order;")
 }
 
-// A command whose verdict is late is queued, not unreachable: it is told with its ID, and that ID
+// A command whose verdict is late is queued, not unreachable: it is reported with its ID, and that ID
 // asks for the verdict again.
 func TestCommandWithoutAVerdictOnAStack(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
@@ -182,7 +182,7 @@ func (q looked) Queue(name string) (port.Queue, error) {
 	return q.all.Queue(name)
 }
 
-// An agent whose mapping is disabled is told in the words and places of `dev`: by show, list, submit, and by
+// An agent whose mapping is disabled is reported in the words and places of `dev`: by show, list, submit, and by
 // smoke before its first order.
 func TestUnattendedAgentOnAStack(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
@@ -199,21 +199,21 @@ func TestUnattendedAgentOnAStack(t *testing.T) {
 	}
 	// How many wait depends on the moment: the agent of this stack takes them all the same.
 	const silent = "nothing has taken requests-shop for 40.0s, "
-	const told = " waiting: its event source mapping is disabled; " +
+	const reported = " waiting: its event source mapping is disabled; " +
 		"enable it with `aws lambda update-event-source-mapping --uuid m-shop --enabled --region us-east-1`"
 	r := run(line("o-1")+line("o-2"), "submit", "-")
-	r.want(t, failure.OK, silent, told)
+	r.want(t, failure.OK, silent, reported)
 	if n := strings.Count(r.err, "nothing has taken"); n != 1 {
-		t.Errorf("told %d times:\n%s", n, r.err)
+		t.Errorf("reported %d times:\n%s", n, r.err)
 	}
 	for _, err := w.Client().Get(t.Context(), "o-1"); err != nil; _, err = w.Client().Get(t.Context(), "o-1") { // until it is known
 		if !errors.Is(err, client.ErrNotFound) {
 			t.Fatal(err)
 		}
 	}
-	run("", "list").want(t, failure.OK, silent, told, "o-1")
-	run("", "show", "o-1").want(t, failure.OK, silent, told)
-	run("", "smoke", "--orders", "1").want(t, failure.OK, silent, told, "audit: nothing found")
+	run("", "list").want(t, failure.OK, silent, reported, "o-1")
+	run("", "show", "o-1").want(t, failure.OK, silent, reported)
+	run("", "smoke", "--orders", "1").want(t, failure.OK, silent, reported, "audit: nothing found")
 
 	const reason = "its event source mapping is disabled"
 	for _, l := range decodeLines(t, run(line("o-3")+line("o-4"), "submit", "--output", "json", "-").out) {
@@ -231,7 +231,7 @@ func TestUnattendedAgentOnAStack(t *testing.T) {
 		t.Errorf("%v", d)
 	}
 
-	// What may not be looked at is a warning, told once.
+	// What may not be looked at is a warning, reported once.
 	mappings["m-shop"] = ""
 	const unknown = "not known whether something takes from requests-shop: the permission lambda:GetEventSourceMapping on the event source mapping of requests-shop is missing"
 	for _, args := range [][]string{{"submit", "-"}, {"list"}, {"show", "o-1"}, {"smoke", "--orders", "1"}} {

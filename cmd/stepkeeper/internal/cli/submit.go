@@ -70,7 +70,7 @@ type submission struct {
 	report *report
 	number int // of the record in the present file
 	err    error
-	// unattended looks at the queues that a workflow needs; nil where receipts tell them.
+	// unattended looks at the queues that a workflow needs; nil where receipts have them.
 	unattended func(workflow string) []view.Unattended
 
 	mu     sync.Mutex
@@ -138,7 +138,7 @@ func (o *submitOptions) check() error {
 	return nil
 }
 
-// interrupted tells how far it came: what was acknowledged stays.
+// interrupted reports how far it came: what was acknowledged stays.
 func (s *submission) interrupted(err error) error {
 	s.report.close()
 	if n := s.report.acknowledged(); n > 0 && !s.app.JSON() {
@@ -159,7 +159,7 @@ func (o *submitOptions) records() int {
 		if err != nil {
 			return 0
 		}
-		_ = source.Records(f, func(source.Record) bool { n++; return true }) // its errors are told later
+		_ = source.Records(f, func(source.Record) bool { n++; return true }) // its errors are reported later
 		_ = f.Close()
 	}
 	return n
@@ -232,7 +232,7 @@ func (s *submission) open(name string) (io.ReadCloser, string, error) {
 	return io.NopCloser(s.app.Streams.In), "standard input", nil
 }
 
-// record reads one record strictly, by the server's own rules; a bad one is told, not sent.
+// record reads one record strictly, by the server's own rules; a bad one is reported, not sent.
 func (s *submission) record(file string, r source.Record) (client.Order, bool) {
 	s.number++
 	at := place{file: file, line: r.Line}

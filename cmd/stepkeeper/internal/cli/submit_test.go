@@ -41,11 +41,11 @@ func TestSubmitFile(t *testing.T) {
 	r := c.run(t, "submit", file, "--output", "json")
 	golden(t, "submit.jsonl", strings.ReplaceAll(r.out, filepath.Dir(file)+"/", ""))
 	if r.err != "" {
-		t.Errorf("with --output json all is told on the output: %s", r.err)
+		t.Errorf("with --output json all is reported on the output: %s", r.err)
 	}
 }
 
-func TestSubmitTellsWhatHasNoEffect(t *testing.T) {
+func TestSubmitReportsWhatHasNoEffect(t *testing.T) {
 	c := call{server: serve(t, newBackend(noon)).URL}
 	high := strings.Replace(orderLine("h-1", ""), `"workflow"`, `"priority":"high","workflow"`, 1)
 	c.in = high + orderLine("h-2", "")

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Version is what `stepkeeper version` tells.
+// Version is what `stepkeeper version` prints.
 type Version struct {
 	Version  string `json:"version"` // of the module; "(devel)" for one built from a working copy
 	Commit   string `json:"commit,omitempty"`
@@ -44,7 +44,7 @@ func ReadVersion() Version {
 func newVersion(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Tell the version, the commit and the Go release",
+		Short: "Print the version, the commit and the Go release",
 		Args:  cobra.NoArgs,
 		RunE:  func(*cobra.Command, []string) error { return runVersion(a, ReadVersion()) },
 	}
@@ -58,7 +58,7 @@ func runVersion(a *App, v Version) error {
 	return written(err)
 }
 
-// String is what people are told, also by --version.
+// String is the text form, also of --version.
 func (v Version) String() string {
 	text := "stepkeeper " + v.Version + "\n"
 	if v.Commit != "" {

@@ -131,7 +131,7 @@ func (o *watchOptions) draw(s *screen, last, task view.Task) error {
 	return nil
 }
 
-// changes tells what is different in a task, the steps first.
+// changes is what is different in a task, the steps first.
 func changes(last, task view.Task, now time.Time) []string {
 	var lines []string
 	before := map[string]view.Step{}

@@ -67,10 +67,10 @@ func newValidate(a *App) *cobra.Command {
 	o := &validateOptions{app: a}
 	cmd := &cobra.Command{
 		Use:   "validate FILE...",
-		Short: "Check workflow files, and tell what to fix",
+		Short: "Check workflow files, and report what to fix",
 		Long: "Check workflow files, or all of a folder: first against the JSON Schema, then for what they mean.\n" +
 			"Each problem names file, line and column, and what to do. The exit code is 2 if there is an error;\n" +
-			"warnings alone are no failure. It tells how much of their budget the expressions use: the parts of the\n" +
+			"warnings alone are no failure. It prints how much of their budget the expressions use: the parts of the\n" +
 			"largest one, and with --order the steps of work that an evaluation for this order takes at most.",
 		Example: "  stepkeeper workflow validate workflows/order.yaml\n  stepkeeper workflow validate workflows --agents agents.yaml",
 		Args:    args(cobra.MinimumNArgs(1), "a workflow file, or a folder"),
@@ -106,7 +106,7 @@ func runValidate(o *validateOptions) error {
 		if def == nil {
 			bad++
 		}
-		if err := o.tell(file, def, problems, order); err != nil {
+		if err := o.print(file, def, problems, order); err != nil {
 			return err
 		}
 	}
@@ -189,7 +189,7 @@ func workflowFiles(names []string) ([]string, error) {
 	return files, nil
 }
 
-func (o *validateOptions) tell(file string, def *core.Definition, problems source.Problems, order json.RawMessage) error {
+func (o *validateOptions) print(file string, def *core.Definition, problems source.Problems, order json.RawMessage) error {
 	a := o.app
 	var used *budget
 	if def != nil {

@@ -39,7 +39,7 @@ type tab struct {
 	problems []string // of the page's scripts, and what the browser refused
 }
 
-// watch tells violations of the content security policy, and how far the layout has moved.
+// watch collects violations of the content security policy, and how far the layout has moved.
 const watch = `window.violations = []; window.shifted = 0; window.moved = [];
 document.addEventListener("securitypolicyviolation", (e) => violations.push(e.violatedDirective + " " + e.blockedURI + " " + e.sample));
 new PerformanceObserver((l) => { for (const e of l.getEntries()) if (!e.hadRecentInput) { shifted += e.value; moved.push(...e.sources.map((s) => s.node?.parentElement?.outerHTML.slice(0, 200) ?? "")); } }).observe({type: "layout-shift", buffered: true});`
@@ -165,7 +165,7 @@ func (b *tab) shot(name string) {
 // changed is clean after an action: what has come of it may stand above other things, and move them.
 func (b *tab) changed(what string) {
 	b.Helper()
-	for before, now := -1.0, 0.0; now != before; time.Sleep(200 * time.Millisecond) { // the browser tells of it some frames later
+	for before, now := -1.0, 0.0; now != before; time.Sleep(200 * time.Millisecond) { // the browser reports it some frames later
 		before, now = now, evaluate[float64](b, `shifted`)
 	}
 	evaluate[bool](b, `shifted = 0; true`)
@@ -304,7 +304,7 @@ func TestBrowserCharts(t *testing.T) {
 		t.Error("an update removed a chart, or closed its table")
 	}
 	evaluate[bool](b, `document.querySelector("#chart-ended .u-over").dispatchEvent(new MouseEvent("mousemove", {clientX: document.querySelector("#chart-ended .u-over").getBoundingClientRect().left + 60, clientY: 0, bubbles: true})); true`)
-	b.until("what is under the mouse is told", func() bool {
+	b.until("what is under the mouse is reported", func() bool {
 		return strings.Contains(b.seen(`document.querySelector("#chart-ended .readout").textContent`), "Processed")
 	})
 	b.changed("drawn")
@@ -346,7 +346,7 @@ func TestBrowserActs(t *testing.T) {
 	b.changed("answered")
 }
 
-// Another input is given to a step: one that is no JSON is told as such, and the form is there again; none is not sent at all.
+// Another input is given to a step: one that is no JSON is reported as such, and the form is there again; none is not sent at all.
 func TestBrowserGivesAnotherInput(t *testing.T) {
 	b := newTab(t)
 	b.submit("impossible", "i-1")
@@ -388,7 +388,7 @@ func TestBrowserBulk(t *testing.T) {
 	b.changed("bulk")
 }
 
-// A page tells that its server is silent, and since when; it goes on by itself when the server is back.
+// A page says that its server is silent, and since when; it goes on by itself when the server is back.
 func TestBrowserSurvivesTheServer(t *testing.T) {
 	b := newTab(t)
 	b.submit("order", "o-1")

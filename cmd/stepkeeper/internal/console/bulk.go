@@ -63,7 +63,7 @@ type plan struct {
 	Seen   string
 }
 
-// planOf groups the orders by what would become of them. Seen tells this list from any other.
+// planOf groups the orders by what would become of them. Seen distinguishes this list from any other.
 func planOf(orders []bulk.Order) *plan {
 	p := &plan{Groups: bulk.Groups(orders)}
 	hash := sha256.New()

@@ -39,13 +39,13 @@ func (w *world) list(a bulk.Action, pace bulk.Pace) (file string) {
 	return file
 }
 
-func (w *world) work(ctx context.Context, file string, tell func(bulk.Report)) bulk.Report {
+func (w *world) work(ctx context.Context, file string, report func(bulk.Report)) bulk.Report {
 	w.Helper()
 	l, err := bulk.Open(file)
 	if err != nil {
 		w.Fatal(err)
 	}
-	r, err := l.Run(ctx, w.client, tell)
+	r, err := l.Run(ctx, w.client, report)
 	if err = errors.Join(err, l.Close()); err != nil {
 		w.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func (w *world) stopped(n int) []string {
 
 var quick = bulk.Pace{Canary: 3, Rate: 500, StopAt: 0.2, Patience: 20}
 
-// The listed orders are fixed, and told so when their step has passed. Others that stop meanwhile are not touched, and
+// The listed orders are fixed, and reported so when their step has passed. Others that stop meanwhile are not touched, and
 // one that has changed since the list was made is refused. Working through the list again changes nothing.
 func TestBulkFixes(t *testing.T) {
 	w := newWorld(t, nil)
@@ -350,7 +350,7 @@ func TestBulkRefuses(t *testing.T) {
 	}
 }
 
-// The pages show what would become of the orders, start with exactly those that were shown, tell how far it is, and stop.
+// The pages show what would become of the orders, start with exactly those that were shown, say how far it is, and stop.
 func TestBulkPages(t *testing.T) {
 	folder := t.TempDir()
 	w := newWorld(t, func(o *console.Options) { o.Folder = folder })

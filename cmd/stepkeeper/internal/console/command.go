@@ -24,7 +24,7 @@ func (s *server) command(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	command := commandID(id, r.PostForm)
 	v, err := s.commandOf(r.Context(), id, r, command)
-	s.told.Add(command, outcome{err == nil && v.Accepted, outcomeText(v, err)})
+	s.outcomes.Add(command, outcome{err == nil && v.Accepted, outcomeText(v, err)})
 	s.Log.Info("command of the console", "order", id, "kind", r.PostFormValue("kind"), "accepted", err == nil && v.Accepted)
 	http.Redirect(w, r, "/orders/"+url.PathEscape(id)+"?"+url.Values{"command": {command}}.Encode(), http.StatusSeeOther)
 }

@@ -1,6 +1,6 @@
 // Package console serves the operator's pages over a deployment: what is stuck, why, since when, and what to do.
 //
-// It knows only what package client tells it, so whatever it can do, a program can do too. It is for the loopback
+// It knows only what package client returns, so whatever it can do, a program can do too. It is for the loopback
 // interface and one person: each program that reaches it acts with the credentials of the process.
 package console
 
@@ -56,17 +56,17 @@ var sources embed.FS
 
 type server struct {
 	Options
-	boot    string // names this process in the IDs of events
-	secret  string // of forms: a page of another origin cannot read it
-	pages   *template.Template
-	files   map[string]file
-	told    outcomes
-	streams streams
-	bulks   bulks
-	looked  looked
-	grouped grouped
-	dead    deadLooked
-	asked   asked
+	boot     string // names this process in the IDs of events
+	secret   string // of forms: a page of another origin cannot read it
+	pages    *template.Template
+	files    map[string]file
+	outcomes outcomes
+	streams  streams
+	bulks    bulks
+	looked   looked
+	grouped  grouped
+	dead     deadLooked
+	asked    asked
 
 	simulations simulations
 }
@@ -84,7 +84,7 @@ func New(o Options) http.Handler {
 	}
 	o.Every = cmp.Or(o.Every, time.Second)
 	o.Log = cmp.Or(o.Log, slog.Default())
-	s := &server{Options: o, boot: rand.Text()[:8], secret: rand.Text(), files: map[string]file{}, told: newOutcomes(), streams: streams{open: map[string][]chan struct{}{}}}
+	s := &server{Options: o, boot: rand.Text()[:8], secret: rand.Text(), files: map[string]file{}, outcomes: newOutcomes(), streams: streams{open: map[string][]chan struct{}{}}}
 	names := s.loadAssets()
 	s.pages = template.Must(template.New("").Funcs(s.functions(names)).ParseFS(sources, "*.html"))
 	mux := http.NewServeMux()
@@ -242,7 +242,7 @@ type pageFunc func(ctx context.Context, r *http.Request, kept *kept) (content, e
 // trouble is the content of a page that could not be read.
 func (s *server) trouble(err error) content {
 	c := content{Title: "Not available", Template: "trouble", Status: http.StatusBadGateway}
-	text := struct{ What, Do string }{"This could not be read: " + err.Error(), "It is tried again by itself; the log of the deployment may tell more."}
+	text := struct{ What, Do string }{"This could not be read: " + err.Error(), "It is tried again by itself; the log of the deployment may say more."}
 	switch {
 	case errors.Is(err, client.ErrNotFound):
 		c.Title, c.Status = "Not found", http.StatusNotFound
@@ -296,7 +296,7 @@ func (s *server) page(p pageFunc) http.HandlerFunc {
 		}
 		if err != nil {
 			s.Log.Error("a page of the console cannot be made", "path", r.URL.Path, "error", err)
-			http.Error(w, "this page cannot be made; the log tells more", http.StatusInternalServerError)
+			http.Error(w, "this page cannot be made; the log says more", http.StatusInternalServerError)
 			return
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")

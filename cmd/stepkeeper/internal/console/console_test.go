@@ -199,7 +199,7 @@ func TestBadAddresses(t *testing.T) {
 	}
 }
 
-// The actions of the pages are the commands of the command line; the page tells their verdicts.
+// The actions of the pages are the commands of the command line; the page shows their verdicts.
 func TestActions(t *testing.T) {
 	w := newWorld(t, nil)
 	close(w.hold)
@@ -363,7 +363,7 @@ func TestLive(t *testing.T) {
 }
 
 // A browser has six connections to a server. Of the streams of one host the oldest is ended when there are too many, and
-// told when to come back; the others go on.
+// is answered when to come back; the others go on.
 func TestManyStreams(t *testing.T) {
 	w := newWorld(t, nil)
 	w.submit("order", "o-1")
@@ -604,7 +604,7 @@ func TestPagesAreSmall(t *testing.T) {
 	}
 }
 
-// Orders that wait for an agent stand under its name, which their definition tells; that of a stack is in its table.
+// Orders that wait for an agent stand under its name, which their definition has; that of a stack is in its table.
 func TestWaitingForAgents(t *testing.T) {
 	w := newWorld(t, nil)
 	w.slow.Store(true)

@@ -88,7 +88,7 @@ func (s *server) deadQueue(ctx context.Context, r *http.Request, k *kept) (conte
 		Most                                     int
 		ReadOnly                                 bool
 		Outcome                                  *outcome
-	}{looked, title, queue, s.Program, body, s.secret, filepath.Join(s.Folder, journal.Name), mostLetters, s.ReadOnly, s.told.get(r.URL.Query().Get("done"))}}, nil
+	}{looked, title, queue, s.Program, body, s.secret, filepath.Join(s.Folder, journal.Name), mostLetters, s.ReadOnly, s.outcomes.get(r.URL.Query().Get("done"))}}, nil
 }
 
 func (d *deadLooked) keep(queue string, l lettersLooked) lettersLooked {
@@ -140,14 +140,14 @@ func (s *server) handleDead(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	h := client.Handling{Queue: queue, IDs: r.PostForm["id"], By: strings.TrimSpace(r.PostFormValue("by")), Reason: strings.TrimSpace(r.PostFormValue("reason"))}
 	key := rand.Text()
-	s.told.Add(key, s.handled(ctx, do, h))
+	s.outcomes.Add(key, s.handled(ctx, do, h))
 	s.dead.mu.Lock()
 	s.dead.at = time.Time{}
 	s.dead.mu.Unlock()
 	http.Redirect(w, r, "/dead-letters/"+url.PathEscape(queue)+"?"+url.Values{"done": {key}}.Encode(), http.StatusSeeOther)
 }
 
-// handled carries a handling out, and tells what became of each message.
+// handled carries a handling out, and reports what became of each message.
 func (s *server) handled(ctx context.Context, do func(context.Context, client.Handling) error, h client.Handling) outcome {
 	file := filepath.Join(s.Folder, journal.Name)
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {

@@ -204,7 +204,7 @@ func TestDeadLettersAreNotHandled(t *testing.T) {
 	}
 }
 
-// In a browser: what is chosen stays chosen while the page is open, is redriven, and what is refused is told.
+// In a browser: what is chosen stays chosen while the page is open, is redriven, and what is refused is reported.
 func TestBrowserDeadLetters(t *testing.T) {
 	b := newTab(t)
 	close(b.hold)

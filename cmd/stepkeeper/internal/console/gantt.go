@@ -22,7 +22,7 @@ type bar struct {
 var barTexts = [][2]string{{"work", "at work"}, {"failed", "an attempt that was not done"}, {"backoff", "backing off"}, {"queued", "its turn has not come"},
 	{"time", "waits for a time"}, {"answer", "waits for an answer"}, {"children", "waits for child orders"}, {"undo", "is undone"}, {"operator", "waits for the operator"}}
 
-// barsOf tells a step's time as bars, as far as the document knows it.
+// barsOf draws a step's time as bars, as far as the document knows it.
 func barsOf(t *client.Task, st *client.Step, now core.Time) (all []bar) {
 	end := now
 	if t.EndedAt != 0 && t.Ended && t.State != core.Error {
@@ -37,7 +37,7 @@ func barsOf(t *client.Task, st *client.Step, now core.Time) (all []bar) {
 		return nil
 	}
 	add(ready(t, st), st.FirstAt, "queued", "its turn had not come")
-	done := st.FirstAt // until here it is told
+	done := st.FirstAt // until here it is drawn
 	for _, a := range t.Attempts {
 		if a.Step != st.Name || a.Began < done {
 			continue

@@ -55,7 +55,7 @@ func recorded() []view.Task {
 			{At: moment(2), Way: "sent", Kind: view.MessageRequest, Peer: "stock", What: "reserve", Step: "reserve", Attempt: 1, Until: moment(32)},
 			{At: moment(5), Way: "received", Kind: view.MessageReply, Peer: "stock", What: "retry-later", Step: "reserve", Attempt: 1, Code: "busy"},
 			{At: moment(19), Way: "received", Kind: view.MessageCommand, Peer: "ada", What: "resubmit", Code: "accepted", Text: "the bank <is> back"},
-			{At: moment(31), Way: "sent", Kind: view.MessageAlert, What: "Error", Final: true, Untold: true, Until: moment(61)}}}
+			{At: moment(31), Way: "sent", Kind: view.MessageAlert, What: "Error", Final: true, Unreported: true, Until: moment(61)}}}
 	broken := view.Task{OrderID: "broken", Workflow: "order", State: core.Error, Phase: core.Forward, Ended: true, Run: 1, Command: 1, Created: moment(0), EndedAt: moment(31), Error: stopped,
 		Steps: slices.Clone(steps[:2]), Definition: strings.Repeat("1", 32), Deployed: strings.Repeat("2", 32),
 		Accepts: []view.Command{{Command: "resubmit"}, {Command: "undo"}, {Command: "close"}, {Command: "resolve", Step: "charge", Fact: core.Happened}, {Command: "resolve", Step: "charge", Fact: core.NotHappened}}}

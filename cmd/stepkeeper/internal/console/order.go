@@ -52,7 +52,7 @@ func (s *server) order(ctx context.Context, r *http.Request, _ *kept) (content, 
 		return content{}, err
 	}
 	p := orderPage{Task: t, Name: s.Name, Show: r.URL.Query().Get("show"), Token: s.secret, ReadOnly: s.ReadOnly, Timeline: view.Timeline(*t),
-		Questions: s.questions(t), Outcome: s.told.get(r.URL.Query().Get("command"))}
+		Questions: s.questions(t), Outcome: s.outcomes.get(r.URL.Query().Get("command"))}
 	if p.Show != "timeline" && p.Show != "events" && p.Show != "messages" {
 		p.Show = "compact"
 	}

@@ -303,7 +303,7 @@ type asked struct {
 	by map[string]map[string]string // by step
 }
 
-// agent is what a step of an order asks: a listing tells it only where the step has chosen one. Of a definition that cannot be read it
+// agent is what a step of an order asks: a listing has it only where the step has chosen one. Of a definition that cannot be read it
 // is not known; such are asked for once in a page.
 func (s *server) agent(ctx context.Context, missing map[string]bool, o *client.Summary, w *view.Wait) string {
 	if w.Agent != "" || o.Definition == "" || missing[o.Definition] {

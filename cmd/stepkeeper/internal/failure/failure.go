@@ -65,7 +65,7 @@ type Error struct {
 	What string
 	Do   string // "" where nothing more helps
 	Err  error  // what is behind it; nil for none
-	// Quiet says that the command has already told all there is to tell.
+	// Quiet says that the command has already printed all there is.
 	Quiet bool
 }
 

@@ -1,4 +1,4 @@
-// Package render turns what the server tells into text for people.
+// Package render turns the server's answers into text for people.
 package render
 
 import (

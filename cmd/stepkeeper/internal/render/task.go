@@ -26,7 +26,7 @@ type Page struct {
 	Messages bool
 }
 
-// Task tells all about a task to an operator who was woken by it: how it stands, why, what each
+// Task prints all about a task for an operator: how it stands, why, what each
 // step did, what happened when, and which command to run next.
 func (p Page) Task(w io.Writer, t view.Task) {
 	p.head(w, t)
@@ -504,10 +504,10 @@ func MessageRow(m view.Message) []string {
 		notes = append(notes, "number "+strconv.Itoa(m.Seq))
 	}
 	switch {
-	case m.Untold:
+	case m.Unreported:
 		notes = append(notes, "not known to be sent: again "+Moment(m.Until))
 	case m.Final:
-		notes = append(notes, "told")
+		notes = append(notes, "reported")
 	case m.Until != 0 && m.Kind == view.MessageRequest:
 		notes = append(notes, "reply due "+Moment(m.Until))
 	case m.Until != 0:

@@ -43,7 +43,7 @@ func Records(r io.Reader, yield func(Record) bool) error {
 	return lines(first, err, in, line, yield)
 }
 
-// isDocument tells a document that goes over several lines from JSON Lines: its first line, which is not blank, is the
+// isDocument distinguishes a document of several lines from JSON Lines: its first line, which is not blank, is the
 // beginning of a value, and the next one does not begin another object.
 func isDocument(first []byte, in *bufio.Reader) bool {
 	trimmed := bytes.TrimSpace(first)

@@ -25,7 +25,7 @@ func (s *Streams) Progress(label string, total int64) *Progress {
 	return &Progress{pool: pool, bar: bar}
 }
 
-// Add tells of n more items.
+// Add counts n more items.
 func (p *Progress) Add(n int) {
 	if p.bar != nil {
 		p.bar.IncrBy(n)

@@ -39,7 +39,7 @@ func (p Style) Faint(text string) string { return p.paint(text, color.Faint) }
 // Bold paints what matters most.
 func (p Style) Bold(text string) string { return p.paint(text, color.Bold) }
 
-// State paints a text by the state that it tells of.
+// State paints a text by the state that it names.
 func (p Style) State(state core.State, text string) string {
 	switch state {
 	case core.Processed:

@@ -71,7 +71,7 @@ func event(queue string, bodies ...string) events.SQSEvent {
 
 const order = `{"schema":1,"orderId":"o-1","workflow":"order","replyTo":"shop","order":{"items":[{"sku":"a","quantity":1,"unitPrice":1}],"currency":"EUR","payment":{"card":"t"},"customer":{"email":"a@example.com"}}}`
 
-// An order from the intake is stored, its first two requests are sent, and its application is told;
+// An order from the intake is stored, its first two requests are sent, and its application is notified;
 // what cannot be read goes to quarantine and affects no other message.
 func TestAnOrderComesIn(t *testing.T) {
 	s := awsstub.New(t)
@@ -93,7 +93,7 @@ func TestAnOrderComesIn(t *testing.T) {
 	}
 }
 
-// P44: where the deployment tells what the agents take at a time, the queues of those that a step may choose are asked for their lengths.
+// P44: where the deployment says what the agents take at a time, the queues of those that a step may choose are asked for their lengths.
 func TestLengthsOfQueues(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "order.yaml")
 	text := "workflow: order\nsteps:\n  pay: {agents: [payment, shipping], operation: charge, timeout: 2s, onFailure: undo, undo: refund, grade: idempotent}\n"
@@ -157,7 +157,7 @@ func TestFairQueues(t *testing.T) {
 }
 
 // P46: an order of high priority comes from a queue of its own, its requests go to those that agents have for it, and its
-// application is not told that the priority has no effect.
+// the application does not hear that the priority has no effect.
 func TestPriorities(t *testing.T) {
 	for _, queues := range []string{"intake-high", "requests-inventory-high"} {
 		s := awsstub.New(t)
@@ -186,8 +186,8 @@ func TestPriorities(t *testing.T) {
 		if len(s.Sent(high)) != 1 || len(s.Sent(normal)) > 0 || len(s.Sent("requests-payment")) != 1 {
 			t.Errorf("with %s: %s %q, %s %q, payment %q", queues, high, s.Sent(high), normal, s.Sent(normal), s.Sent("requests-payment"))
 		}
-		if told := strings.Join(s.Sent("shop"), " "); told == "" || strings.Contains(told, "has no effect") {
-			t.Errorf("told %s", told)
+		if reported := strings.Join(s.Sent("shop"), " "); reported == "" || strings.Contains(reported, "has no effect") {
+			t.Errorf("reported %s", reported)
 		}
 	}
 }
@@ -227,7 +227,7 @@ func TestGivenBack(t *testing.T) {
 	}
 }
 
-// One error tells all that is wrong with the deployment.
+// One error reports all that is wrong with the deployment.
 func TestCannotStart(t *testing.T) {
 	root := t.TempDir()
 	_, err := wiring.New(func(name string) (string, bool) {

@@ -18,7 +18,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/verify/awsstub"
 )
 
-// Rule 16: one sweep for each tick, which keeps time for its report; what failed is told to Lambda, and
+// Rule 16: one sweep for each tick, which keeps time for its report; what failed is an error for Lambda, and
 // reported all the same.
 func TestTick(t *testing.T) {
 	broken := errors.New("throttled")
@@ -81,7 +81,7 @@ func TestPutTogether(t *testing.T) {
 		t.Errorf("%v %s", err, out.String())
 	}
 	if _, err := wiring.New(func(string) (string, bool) { return "", false }, &out, nil); err == nil || !strings.Contains(err.Error(), "AWS_REGION") || !strings.Contains(err.Error(), "STEPKEEPER_TASKS") {
-		t.Error("what is missing is not told at once: " + fmt.Sprint(err))
+		t.Error("what is missing is not reported at once: " + fmt.Sprint(err))
 	}
 }
 

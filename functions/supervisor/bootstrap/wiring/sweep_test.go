@@ -157,7 +157,7 @@ func TestASweep(t *testing.T) {
 	}
 	const want = `[{"Dimensions":[["Deployment"]],"Metrics":[{"Name":"OldestOverdue","Unit":"Seconds"}],"Namespace":"Stepkeeper"}]`
 	if got, _ := json.Marshal(format["CloudWatchMetrics"]); string(got) != want {
-		t.Errorf("CloudWatch is told of %s, want %s", got, want)
+		t.Errorf("CloudWatch gets %s, want %s", got, want)
 	}
 	for id, want := range map[string]string{"oldest": "Pending 1", "older": "Pending 1", "not-yet": "Processing 0"} {
 		if got := d.pay(id); got != want {
@@ -239,7 +239,7 @@ func TestFirstShardOfASweep(t *testing.T) {
 	}
 }
 
-// An order that stops is told by the function, and counted by a line of metrics of its workflow.
+// An order that stops is reported by the function, and counted by a line of metrics of its workflow.
 func TestOrdersInError(t *testing.T) {
 	d := sweeping(t)
 	at := time.Now().Add(-3 * time.Hour)
@@ -254,7 +254,7 @@ func TestOrdersInError(t *testing.T) {
 	}
 	const want = `[{"Dimensions":[["Deployment","Workflow"]],"Metrics":[{"Name":"OldestInError","Unit":"Seconds"},{"Name":"OrdersInError","Unit":"Count"}],"Namespace":"Stepkeeper"}]`
 	if got, _ := json.Marshal(metrics[1]["_aws"].(map[string]any)["CloudWatchMetrics"]); string(got) != want {
-		t.Errorf("CloudWatch is told of %s, want %s", got, want)
+		t.Errorf("CloudWatch gets %s, want %s", got, want)
 	}
 	published := d.Published()
 	if len(published) != 1 || !strings.Contains(published[0], "--stack Shop/Engine show o-") {

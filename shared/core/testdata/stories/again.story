@@ -39,7 +39,7 @@ event undone a/2
   -> shop: undone, number 1, b refused the service refused
        a Compensated, attempt 2
        b Compensated, attempt 2
-  told
+  reported
   at rest
 
 event resubmit r1
@@ -76,5 +76,5 @@ event done b/3
   -> shop: completed, number 2, 
        a Processed, attempt 3
        b Processed, attempt 3
-  told
+  reported
   at rest

@@ -2,7 +2,7 @@
 step pay others=east-agent
 step ship others=east-agent after=pay
 step bill others=east-agent after=ship
-step tell others=east-agent after=bill
+step notify others=east-agent after=bill
 
 seen pay-agent 10s east-agent 8s
 event submit
@@ -11,7 +11,7 @@ event submit
     pay Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
     ship Pending
     bill Pending
-    tell Pending
+    notify Pending
   -> pay-agent: do-pay (do/1), key o1/0/pay, stop by 12:00:30 {"order":{"n":1}}
   due 12:00:30
 
@@ -31,10 +31,10 @@ event done ship/1
   -> east-agent: do-bill (do/1), key o1/0/bill, stop by 12:00:30 {"order":{"n":1},"seen":{"pay":{"of":"pay"},"ship":{"of":"ship"}}}
   due 12:00:30
 
-seen tell-agent 100ms
+seen notify-agent 100ms
 event done bill/1
 ----
     bill Processed, attempt 1
-    tell Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
-  -> tell-agent: do-tell (do/1), key o1/0/tell, stop by 12:00:30 {"order":{"n":1},"seen":{"bill":{"of":"bill"},"pay":{"of":"pay"},"ship":{"of":"ship"}}}
+    notify Processing, attempt 1, locked by scheduler-1, complete by 12:00:30
+  -> notify-agent: do-notify (do/1), key o1/0/notify, stop by 12:00:30 {"order":{"n":1},"seen":{"bill":{"of":"bill"},"pay":{"of":"pay"},"ship":{"of":"ship"}}}
   due 12:00:30

@@ -44,5 +44,5 @@ event done pay/3
     pay Processed, attempt 3, 2 failed
   -> shop: completed, number 1, 
        pay Processed, attempt 3
-  told
+  reported
   at rest

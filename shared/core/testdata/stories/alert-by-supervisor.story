@@ -1,4 +1,4 @@
-# The Supervisor finds the last failure. It does not send a status: the Scheduler tells both (P11).
+# The Supervisor finds the last failure. It does not send a status: the Scheduler reports both (P11).
 step a stop failures=1
 step b grade=idempotent
 
@@ -35,7 +35,7 @@ event settle crash
   the process dies before it has sent anything
   due 12:01:30
 
-# It was not told. When the tell time has passed the Supervisor asks again.
+# It was not reported. When the resend time has passed the Supervisor asks again.
 wait 60s
 sweep
 ----
@@ -51,7 +51,7 @@ event settle
        a Failed, attempt 1
        b Processing, attempt 1
   -> operator: forward of step "a", timeout: no reply by the complete-by time (answer to command 0; can be undone)
-  told
+  reported
   attention 12:00:30
 
 # b was given up; in Error nothing waits, and the task stands in the operator's list.
@@ -89,5 +89,5 @@ event undone a/2
   -> shop: undone, number 2, a timeout no reply by the complete-by time
        a Compensated, attempt 2
        b Compensated, attempt 2
-  told
+  reported
   at rest

@@ -7,5 +7,5 @@ event submit
     approve Failed
   -> shop: undone, number 1, approve expression input: fewer people may answer than are needed
        approve Failed, attempt 0
-  told
+  reported
   at rest

@@ -8,7 +8,7 @@ event submit
   -> shop: failed, number 1, approve expression input: timeout must be more than 0 and at most 366 days
        approve Failed, attempt 0
   -> operator: forward of step "approve", expression: input: timeout must be more than 0 and at most 366 days (answer to command 0; can be undone)
-  told
+  reported
   attention 12:00:00
 
 event answer approve/1 yes by=ann
@@ -23,5 +23,5 @@ event resubmit r1
   -> shop: failed, number 2, approve expression input: timeout must be more than 0 and at most 366 days
        approve Failed, attempt 0
   -> operator: forward of step "approve", expression: input: timeout must be more than 0 and at most 366 days (answer to command 1; can be undone)
-  told
+  reported
   attention 12:00:00

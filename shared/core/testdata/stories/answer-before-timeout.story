@@ -26,7 +26,7 @@ event failed x/1
        approve Waiting, attempt 1
        late Waiting, attempt 1
   -> operator: forward of step "x", refused: the service refused (answer to command 0; can be undone)
-  told
+  reported
   attention 12:00:00
 
 event answer approve/1 no by=ann

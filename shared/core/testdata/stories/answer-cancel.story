@@ -43,5 +43,5 @@ event undone a/2
   -> shop: cancelled, number 1, 
        a Compensated, attempt 2
        approve Compensated, attempt 1
-  told
+  reported
   at rest

@@ -48,5 +48,5 @@ event undone a/2
   -> shop: undone, number 1, deadline the deadline of the order has passed
        a Compensated, attempt 2
        approve Compensated, attempt 1
-  told
+  reported
   at rest

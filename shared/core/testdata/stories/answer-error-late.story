@@ -21,7 +21,7 @@ event failed x/1
        x Failed, attempt 1
        again Waiting, attempt 1
   -> operator: forward of step "x", refused: the service refused (answer to command 0; can be undone)
-  told
+  reported
   attention 12:00:00
 
 wait 20m

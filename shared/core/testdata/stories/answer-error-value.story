@@ -24,7 +24,7 @@ event failed x/1
        again Waiting, attempt 1
        b Pending, attempt 0
   -> operator: forward of step "x", refused: the service refused (answer to command 0; can be undone)
-  told
+  reported
   attention 12:00:00
 
 event answer again/1 yes by=ann

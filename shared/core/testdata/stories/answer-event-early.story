@@ -34,5 +34,5 @@ event done a/1
   -> shop: completed, number 1, 
        a Processed, attempt 1
        first Processed, attempt 1
-  told
+  reported
   at rest

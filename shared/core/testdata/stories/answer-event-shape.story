@@ -20,5 +20,5 @@ event answer first/1 "fine" by=shop
     first Processed, attempt 1, round 1, decided "fine" by shop
   -> shop: completed, number 1, 
        first Processed, attempt 1
-  told
+  reported
   at rest

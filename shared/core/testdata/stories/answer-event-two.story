@@ -1,4 +1,4 @@
-# One event stops the order at a step, which refuses it, and answers another: whenever the end is told again, it is told as it was (P12, P36).
+# One event stops the order at a step, which refuses it, and answers another: whenever the end is reported again, it is reported as it was (P12, P36).
 step b event=bought refuse stop
 step c event=bought
 
@@ -21,7 +21,7 @@ event answer bought no by=shop id=a1
        b Failed, attempt 1
        c Waiting, attempt 1
   -> operator: forward of step "b", answer-refused: the event bought came with a value that the workflow refuses (answer to command 0; can be undone)
-  told
+  reported
   attention 12:00:00
 
 event answer bought no by=shop id=a1

@@ -37,5 +37,5 @@ event answer approve/1 yes by=cleo
     approve Processed, attempt 1, round 1, needs 2, ann: "yes", bob: "no", cleo: "yes", decided "yes" by ann, cleo
   -> shop: completed, number 1, 
        approve Processed, attempt 1
-  told
+  reported
   at rest

@@ -62,5 +62,5 @@ supervisor: Overdue{"Step":"approve","Attempt":1,"Backlog":false}
        approve-ask Compensated, attempt 1
        approve Compensated, attempt 1
        c Pending, attempt 0
-  told
+  reported
   at rest

@@ -17,5 +17,5 @@ event wake approve/1
   -> shop: failed, number 1, approve answer-refused timeout answered "no"
        approve Failed, attempt 1
   -> operator: forward of step "approve", answer-refused: timeout answered "no" (answer to command 0; can be undone)
-  told
+  reported
   attention 12:10:00

@@ -17,7 +17,7 @@ event wake approve/1
   -> shop: failed, number 1, approve answer-timeout no answer came in time
        approve Failed, attempt 1
   -> operator: forward of step "approve", answer-timeout: no answer came in time (answer to command 0; can be undone)
-  told
+  reported
   attention 12:10:00
 
 wait 5m
@@ -42,5 +42,5 @@ event answer approve/2 yes by=ann
     approve Processed, attempt 2, round 2, ann: "yes", decided "yes" by ann
   -> shop: completed, number 2, 
        approve Processed, attempt 2
-  told
+  reported
   at rest

@@ -51,5 +51,5 @@ event undone b/2
   -> shop: undone, number 1, approve answer-timeout no answer came in time
        approve Compensated, attempt 1
        b Compensated, attempt 2
-  told
+  reported
   at rest

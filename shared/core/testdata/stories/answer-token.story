@@ -27,5 +27,5 @@ event answer approve/1 yes token
     approve Processed, attempt 1, round 1, ann: "yes", decided "yes" by ann
   -> shop: completed, number 1, 
        approve Processed, attempt 1
-  told
+  reported
   at rest

@@ -38,7 +38,7 @@ event undone a/2
   -> shop: undone, number 1, approve answer-refused ann answered "no"
        a Compensated, attempt 2
        approve Compensated, attempt 1
-  told
+  reported
   at rest
 
 event answer approve/1 yes by=bob
@@ -82,5 +82,5 @@ event answer approve/1 yes by=bob
   -> shop: completed, number 2, 
        a Processed, attempt 3
        approve Processed, attempt 2
-  told
+  reported
   at rest

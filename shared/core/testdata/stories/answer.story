@@ -71,7 +71,7 @@ event done b/1
        a Processed, attempt 1
        approve Processed, attempt 1
        b Processed, attempt 1
-  told
+  reported
   at rest
 
 event answer approve/1 yes by=bob

@@ -44,5 +44,5 @@ event done c/1
        approve-ask Compensated, attempt 1
        approve Processed, attempt 1
        c Processed, attempt 1
-  told
+  reported
   at rest

@@ -38,5 +38,5 @@ event done c/1
        approve-ask Skipped, attempt 0
        approve Processed, attempt 1
        c Processed, attempt 1
-  told
+  reported
   at rest

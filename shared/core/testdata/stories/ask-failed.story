@@ -32,7 +32,7 @@ event failed approve-ask/1
        approve Pending, attempt 0
        c Pending, attempt 0
   -> operator: forward of step "approve-ask", refused: the service refused (answer to command 0; can be undone)
-  told
+  reported
   attention 12:00:00
 
 event answer approve/1 yes by=ann
@@ -60,5 +60,5 @@ event done c/1
        approve-ask Compensated, attempt 1
        approve Processed, attempt 1
        c Processed, attempt 1
-  told
+  reported
   at rest

@@ -61,5 +61,5 @@ event settle
   -> shop: failed, number 1, pay queue its requests waited in the agent's queue for longer than maxQueueTime
        pay Failed, attempt 3
   -> operator: forward of step "pay", queue: its requests waited in the agent's queue for longer than maxQueueTime (answer to command 0; can be undone)
-  told
+  reported
   attention 12:03:00

@@ -1,5 +1,5 @@
 # Stopped with a branch at work: the task stays due until it has answered, and the alert names the
-# same number whenever it is told again (H15, P12).
+# same number whenever it is reported again (H15, P12).
 step a stop
 step b
 
@@ -36,7 +36,7 @@ event failed a/1
        a Failed, attempt 1
        b Processing, attempt 1
   -> operator: forward of step "a", refused: the service refused (answer to command 0; can be undone)
-  told
+  reported
   attention 12:00:00
 
 event cancel c1

@@ -44,7 +44,7 @@ event undone a/2
   -> shop: cancelled, number 1, b refused the service refused
        a Compensated, attempt 2
        b Compensated, attempt 2
-  told
+  reported
   at rest
 
 event resubmit r1

@@ -14,7 +14,7 @@ event done a/1
     a Processed, attempt 1
   -> shop: completed, number 1, 
        a Processed, attempt 1
-  told
+  reported
   at rest
 
 event cancel c1

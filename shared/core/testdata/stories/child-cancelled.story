@@ -6,7 +6,7 @@ event parent cancel 1
   Compensated, because of parent
     a Pending
   -> parent/1: compensated 
-  told
+  reported
   at rest
 
 event parent start 1

@@ -1,4 +1,4 @@
-# A child that is closed by hand is told as such, whatever is asked of it later.
+# A child that is closed by hand is reported as such, whatever is asked of it later.
 step a stop
 
 event parent start 1 crash
@@ -35,7 +35,7 @@ event settle
   ignored: sent again
   -> parent/1: error refused the service refused
   -> operator: forward of step "a", refused: the service refused (answer to command 0)
-  told
+  reported
   attention 12:00:00
 
 wait 32s
@@ -45,7 +45,7 @@ event close c2
   close c2 accepted: 
   Closed
   -> parent/1: closed refused the service refused
-  told
+  reported
   at rest
 
 event parent undo 2

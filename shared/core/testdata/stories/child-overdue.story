@@ -24,5 +24,5 @@ event settle
   ignored: sent again
   -> parent/1: error timeout no reply by the complete-by time
   -> operator: forward of step "a", timeout: no reply by the complete-by time (answer to command 0)
-  told
+  reported
   attention 12:00:31

@@ -17,7 +17,7 @@ event failed a/1
     attempt a/1 ended: failed refused
   -> parent/1: error refused the service refused
   -> operator: forward of step "a", refused: the service refused (answer to command 0)
-  told
+  reported
   attention 12:00:00
 
 event parent undo 2
@@ -32,7 +32,7 @@ event undone a/2
   Compensated, because of parent
     a Compensated, attempt 2, 1 failed
   -> parent/2: compensated refused the service refused
-  told
+  reported
   at rest
 
 event parent start 3

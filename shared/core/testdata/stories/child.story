@@ -1,4 +1,4 @@
-# A child tells its parent, and takes commands of the operator in Error only (P41).
+# A child notifies its parent, and takes commands of the operator in Error only (P41).
 step a stop
 
 event parent start 1
@@ -31,7 +31,7 @@ event failed a/1
     attempt a/1 ended: failed refused
   -> parent/1: error refused the service refused
   -> operator: forward of step "a", refused: the service refused (answer to command 0)
-  told
+  reported
   attention 12:00:00
 
 event undo c2
@@ -52,7 +52,7 @@ event done a/2
   Processed
     a Processed, attempt 2
   -> parent/1: processed 
-  told
+  reported
   at rest
 
 event parent start 1
@@ -90,7 +90,7 @@ event undone a/3
   Compensated, because of parent
     a Compensated, attempt 3
   -> parent/3: compensated 
-  told
+  reported
   at rest
 
 event resubmit c4

@@ -20,7 +20,7 @@ event failed a/1
        a Failed, attempt 1
        b Processing, attempt 1
   -> operator: forward of step "a", refused: the service refused (answer to command 0; can be undone)
-  told
+  reported
   due 12:00:30
 
 wait 41s
@@ -54,7 +54,7 @@ event undo-failed b/2
        a Failed, attempt 1
        b UndoWait, attempt 2
   -> operator: undo of step "b", refused: the service refused (answer to command 1; can be undone)
-  told
+  reported
   attention 12:00:41
 
 event close c2
@@ -71,7 +71,7 @@ event close c3
   -> shop: closed, number 3, b refused the service refused, by ann: settled by hand
        a Failed, attempt 1
        b UndoWait, attempt 2
-  told
+  reported
   at rest
 
 event undone b/2

@@ -1,4 +1,4 @@
-# A step that moved while the order was in Error: its close tells how the steps stand then.
+# A step that moved while the order was in Error: its close reports how the steps stand then.
 step a grade=idempotent stop
 step b grade=idempotent
 
@@ -20,7 +20,7 @@ event failed a/1
        a Failed, attempt 1
        b Processing, attempt 1
   -> operator: forward of step "a", refused: the service refused (answer to command 0; can be undone)
-  told
+  reported
   due 12:00:30
 
 wait 41s
@@ -39,7 +39,7 @@ event close c1
   -> shop: closed, number 2, a refused the service refused, by ann: settled by hand
        a Failed, attempt 1
        b Failed, attempt 1
-  told
+  reported
   at rest
 
 event close c2 command=0

@@ -1,4 +1,4 @@
-# An order in Error is closed when nothing can take effect any more; it is told once, and then takes no command.
+# An order in Error is closed when nothing can take effect any more; it is reported once, and then takes no command.
 step a grade=plain stop
 step b after=a
 
@@ -24,7 +24,7 @@ event failed a/1
        a Failed, attempt 1
        b Pending, attempt 0
   -> operator: forward of step "a", refused: the service refused (answer to command 0; can be undone)
-  told
+  reported
   attention 12:00:00
 
 event close c1
@@ -56,7 +56,7 @@ event close c2b command=0
   -> shop: closed, number 2, a refused the service refused, by ann: settled by hand
        a Failed, attempt 1
        b Pending, attempt 0
-  told
+  reported
   at rest
 
 event settle

@@ -53,7 +53,7 @@ event undone dhl/2
        fedex Compensated, attempt 2
        dhl Compensated, attempt 2
        bill Compensated, attempt 2
-  told
+  reported
   at rest
 
 event resubmit r1

@@ -70,5 +70,5 @@ event undone post/3
        fedex Compensated, attempt 2
        post Compensated, attempt 3
        bill Compensated, attempt 2
-  told
+  reported
   at rest

@@ -55,5 +55,5 @@ event undone fedex/2
   -> shop: undone, number 1, deadline the deadline of the order has passed
        fedex Compensated, attempt 2
        bill Compensated, attempt 2
-  told
+  reported
   at rest

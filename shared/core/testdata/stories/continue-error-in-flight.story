@@ -41,7 +41,7 @@ event failed bill/1
        post Compensating, attempt 2
        dhl Pending, attempt 0
   -> operator: forward of step "bill", refused: the service refused (answer to command 0; can be undone)
-  told
+  reported
   due 12:00:30
 
 event undo-failed post/2

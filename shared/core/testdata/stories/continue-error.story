@@ -45,7 +45,7 @@ event undo-failed fedex/3
        dhl Pending, attempt 0
        bill Processing, attempt 1
   -> operator: forward of step "fedex", refused: the service refused (answer to command 0; can be undone)
-  told
+  reported
   due 12:00:07
 
 # What is in flight is recorded, nothing more.
@@ -95,7 +95,7 @@ event undo-failed fedex/5
        dhl Pending, attempt 0
        bill Processed, attempt 1
   -> operator: forward of step "fedex", refused: the service refused (answer to command 2; can be undone)
-  told
+  reported
   attention 12:00:50
 
 wait 40s

@@ -38,5 +38,5 @@ event done ups/1
        stock Processed, attempt 1
        dhl Processed, attempt 1
        ups Processed, attempt 1
-  told
+  reported
   at rest

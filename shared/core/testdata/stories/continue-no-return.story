@@ -43,5 +43,5 @@ event failed dhl/1
        fedex Compensated, attempt 2
        dhl Failed, attempt 1
   -> operator: forward of step "dhl", refused: the service refused (answer to command 0)
-  told
+  reported
   attention 12:00:00

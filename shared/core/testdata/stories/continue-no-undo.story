@@ -44,5 +44,5 @@ event done ship/1
        hint Compensated, attempt 1
        hunch Compensated, attempt 1
        ship Processed, attempt 1
-  told
+  reported
   at rest

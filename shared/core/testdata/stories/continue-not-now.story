@@ -42,5 +42,5 @@ event undo-not-now fedex/3
        fedex UndoWait, attempt 3
        bill Processing, attempt 1
   -> operator: forward of step "fedex", unauthorized: the agent has not called its service for longer than maxQueueTime: no call was made (answer to command 0; can be undone)
-  told
+  reported
   due 12:00:07.911

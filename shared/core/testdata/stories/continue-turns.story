@@ -66,5 +66,5 @@ event undone post/2
        post Compensated, attempt 2
        late Pending, attempt 0
        bill Compensated, attempt 2
-  told
+  reported
   at rest

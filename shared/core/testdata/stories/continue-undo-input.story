@@ -20,7 +20,7 @@ event failed fedex/1
        fedex UndoWait, attempt 1
        bill Processing, attempt 1
   -> operator: forward of step "fedex", expression: undo input: no such field (answer to command 0; can be undone)
-  told
+  reported
   due 12:00:30
 
 wait 40s
@@ -45,5 +45,5 @@ event done bill/1
   -> shop: completed, number 2, 
        fedex Compensated, attempt 1
        bill Processed, attempt 1
-  told
+  reported
   at rest

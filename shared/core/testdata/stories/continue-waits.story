@@ -1,5 +1,5 @@
 # A grade without a fence waits until no call can take effect any more (P21), and the application hears until when.
-workflow tells
+workflow reports
 step fedex grade=idempotent continue
 step dhl after=fedex when-failed=fedex
 step stock

@@ -1,5 +1,5 @@
 # onFailure: continue (P42): the step alone is undone, the order goes on, and what comes after it sees that it failed.
-workflow tells
+workflow reports
 step fedex continue
 step dhl after=fedex when-failed=fedex
 step bill after=fedex
@@ -86,5 +86,5 @@ event done bill/1
        fedex Compensated, attempt 3
        dhl Processed, attempt 1
        bill Processed, attempt 1
-  told
+  reported
   at rest

@@ -23,7 +23,7 @@ event settle
   -> shop: failed, number 1, deadline the deadline of the order has passed
        a Processing, attempt 1
   -> operator: forward of step "", deadline: the deadline of the order has passed (answer to command 0; can be undone)
-  told
+  reported
   due 12:00:30
 
 # Late, and recorded; Error stays until the operator goes on.
@@ -38,5 +38,5 @@ event resubmit r1
   Processed
   -> shop: completed, number 2, 
        a Processed, attempt 1
-  told
+  reported
   at rest

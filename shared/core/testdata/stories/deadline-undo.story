@@ -88,7 +88,7 @@ event undone a/2
        a Compensated, attempt 2
        b Compensated, attempt 2
        c Compensated, attempt 2
-  told
+  reported
   at rest
 
 # Started again, it has a deadline only if the operator gives one.

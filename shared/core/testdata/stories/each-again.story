@@ -23,7 +23,7 @@ event child ship 1/1 processed
   -> shop: failed, number 1, ship children-failed 1 of 2 children failed, 0 may; the first: child 0, failed: it was undone
        ship Failed, attempt 1
   -> operator: forward of step "ship", children-failed: 1 of 2 children failed, 0 may; the first: child 0, failed: it was undone (answer to command 0; can be undone)
-  told
+  reported
   attention 12:00:00
 
 event resolve r1 ship not-happened
@@ -52,5 +52,5 @@ event child ship 0/2 processed
     ship Processed, attempt 2, next 2 of 2
   -> shop: completed, number 2, 
        ship Processed, attempt 2
-  told
+  reported
   at rest

@@ -49,5 +49,5 @@ event done other/1
   -> shop: completed, number 1, 
        ship Compensated, attempt 2
        other Processed, attempt 1
-  told
+  reported
   at rest

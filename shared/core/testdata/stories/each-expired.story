@@ -45,7 +45,7 @@ event child ship 1/2 closed
        ship Waiting, attempt 2
        x Compensated, attempt 2
   -> operator: undo of step "ship", child-in-doubt: child 1 (o1~ship~1) was closed by hand, so it cannot be undone; undo by hand what it did, and resolve the step as undone (answer to command 0; can be undone)
-  told
+  reported
   attention 12:00:00
 
 event child ship 0/2 expired
@@ -72,5 +72,5 @@ event resubmit r3
   -> shop: undone, number 2, ship children-failed 2 of 2 children failed, 0 may; the first: child 0, failed: it was closed
        ship Compensated, attempt 2
        x Compensated, attempt 2
-  told
+  reported
   at rest

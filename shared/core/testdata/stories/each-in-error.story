@@ -22,7 +22,7 @@ event failed x/1
        ship Waiting, attempt 1
        x Failed, attempt 1
   -> operator: forward of step "x", refused: the service refused (answer to command 0; can be undone)
-  told
+  reported
   attention 12:00:00
 
 wait 31s
@@ -71,5 +71,5 @@ event child ship 2/1 processed
   -> shop: completed, number 2, 
        ship Processed, attempt 1
        x Processed, attempt 2
-  told
+  reported
   at rest

@@ -58,5 +58,5 @@ event child ship 1/1 processed
     ship Processed, attempt 1, next 2 of 2
   -> shop: completed, number 1, 
        ship Processed, attempt 1
-  told
+  reported
   at rest

@@ -40,5 +40,5 @@ event undone a/2
   -> shop: undone, number 1, ship no-stock it was undone
        a Compensated, attempt 2
        ship Compensated, attempt 2
-  told
+  reported
   at rest

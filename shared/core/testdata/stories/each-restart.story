@@ -23,7 +23,7 @@ event child ship 0/2 compensated
     ship Compensated, attempt 2, next 1 of 1, 1 failed: [0], failed: it was undone
   -> shop: undone, number 1, ship children-failed 1 of 1 children failed, 0 may; the first: child 0, failed: it was undone
        ship Compensated, attempt 2
-  told
+  reported
   at rest
 
 event resubmit r1
@@ -46,5 +46,5 @@ event child ship 0/3 processed
     ship Processed, attempt 3, next 1 of 1
   -> shop: completed, number 2, 
        ship Processed, attempt 3
-  told
+  reported
   at rest

@@ -69,5 +69,5 @@ event child ship 0/2 compensated
     ship Compensated, attempt 2, next 4 of 4, 2 failed: [1 2], no-stock: it was undone
   -> shop: undone, number 1, ship children-failed 2 of 4 children failed, 1 may; the first: child 1, no-stock: it was undone
        ship Compensated, attempt 2
-  told
+  reported
   at rest

@@ -74,5 +74,5 @@ event child ship 2/2 compensated
   -> shop: undone, number 1, x refused the service refused
        ship Compensated, attempt 2
        x Compensated, attempt 2
-  told
+  reported
   at rest

@@ -8,7 +8,7 @@ event submit
   -> shop: failed, number 1, a expression when: no such field
        a Failed, attempt 0
   -> operator: forward of step "a", expression: when: no such field (answer to command 0; can be undone)
-  told
+  reported
   attention 12:00:00
 
 event undo u1
@@ -17,5 +17,5 @@ event undo u1
   Compensated, because of operator
   -> shop: undone, number 2, a expression when: no such field
        a Failed, attempt 0
-  told
+  reported
   at rest

@@ -29,5 +29,5 @@ event undone a/2
        a Compensated, attempt 2
        b Pending, attempt 0
        c Failed, attempt 0
-  told
+  reported
   at rest

@@ -30,7 +30,7 @@ event done a/1
        small Skipped, attempt 0
        c Pending, attempt 0
   -> operator: forward of step "large", too-large: it is refused by rule (answer to command 0; can be undone)
-  told
+  reported
   due 12:00:30
 
 event done b/1
@@ -48,7 +48,7 @@ event resubmit
        small Skipped, attempt 0
        c Pending, attempt 0
   -> operator: forward of step "large", too-large: it is refused by rule (answer to command 1; can be undone)
-  told
+  reported
   attention 12:00:00
 
 event undo

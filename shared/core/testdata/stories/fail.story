@@ -31,7 +31,7 @@ event undone a/2
        large Failed, attempt 0
        w Pending, attempt 0
        b Pending, attempt 0
-  told
+  reported
   at rest
 
 event resubmit

@@ -1,6 +1,6 @@
 # Two steps side by side; a shipment only where the goods are physical; a confirmation that
 # cannot be called back. The last step sees what all before it answered.
-workflow tells output
+workflow reports output
 step reserve
 step charge
 step ship after=reserve,charge when=true
@@ -75,7 +75,7 @@ event done confirm/1
        ship Processed, attempt 1
        gift Skipped, attempt 0
        confirm Processed, attempt 1
-  told
+  reported
   at rest
 
 event done confirm/1

@@ -34,7 +34,7 @@ event done a/2
        a Processed, attempt 2
        b Pending, attempt 0
   -> operator: forward of step "b", hops: the task used up its hop budget: a loop, or far more retries than planned (answer to command 0; can be undone)
-  told
+  reported
   attention 12:00:01
 
 event resubmit r1
@@ -68,5 +68,5 @@ event undone a/3
   -> shop: undone, number 2, b refused the service refused
        a Compensated, attempt 3
        b Compensated, attempt 2
-  told
+  reported
   at rest

@@ -56,5 +56,5 @@ event undone fenced/2
   -> shop: undone, number 1, fenced timeout no reply by the complete-by time
        fenced Compensated, attempt 2
        slow Compensated, attempt 2
-  told
+  reported
   at rest

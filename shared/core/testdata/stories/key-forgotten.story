@@ -58,7 +58,7 @@ event wake pay/3
   -> shop: failed, number 1, pay key-forgotten it is in doubt, and was not asked again, because its service may not know the idempotency key any more (keyRetention): find out at the service whether it happened, and resolve it
        pay Failed, attempt 3
   -> operator: forward of step "pay", key-forgotten: it is in doubt, and was not asked again, because its service may not know the idempotency key any more (keyRetention): find out at the service whether it happened, and resolve it (answer to command 0; can be undone)
-  told
+  reported
   attention 12:10:01
 
 event resubmit x1 command=0
@@ -104,5 +104,5 @@ event done pay/5
     pay Processed, attempt 5, 1 failed
   -> shop: completed, number 2, 
        pay Processed, attempt 5
-  told
+  reported
   at rest

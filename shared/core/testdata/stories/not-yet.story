@@ -63,7 +63,7 @@ event not-yet parcel/4
   -> shop: failed, number 1, parcel not-yet the service has answered not-yet for longer than pollFor: no call was made
        parcel Failed, attempt 4
   -> operator: forward of step "parcel", not-yet: the service has answered not-yet for longer than pollFor: no call was made (answer to command 0; can be undone)
-  told
+  reported
   attention 12:01:00
 
 # Resubmit polls for the whole time again.
@@ -96,5 +96,5 @@ event done parcel/6
     parcel Processed, attempt 6
   -> shop: completed, number 2, 
        parcel Processed, attempt 6
-  told
+  reported
   at rest

@@ -15,5 +15,5 @@ event done a/1
     a Processed, attempt 1
   -> shop: completed, number 1, expression output: no such field
        a Processed, attempt 1
-  told
+  reported
   at rest

@@ -40,7 +40,7 @@ event settle
        a Processed, attempt 1
        confirm Failed, attempt 1
   -> operator: forward of step "confirm", timeout: no reply by the complete-by time (answer to command 0)
-  told
+  reported
   attention 12:00:30
 
 event undo u1
@@ -68,5 +68,5 @@ event done confirm/2
   -> shop: completed, number 2, 
        a Processed, attempt 1
        confirm Processed, attempt 2
-  told
+  reported
   at rest

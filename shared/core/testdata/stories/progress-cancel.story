@@ -27,5 +27,5 @@ event undone film/2
     film Compensated, attempt 2
   -> shop: cancelled, number 1, 
        film Compensated, attempt 2
-  told
+  reported
   at rest

@@ -31,5 +31,5 @@ nothing is overdue; due pushed: true
     film Processed, attempt 1
   -> shop: completed, number 1, 
        film Processed, attempt 1
-  told
+  reported
   at rest

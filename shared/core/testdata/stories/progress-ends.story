@@ -41,5 +41,5 @@ supervisor: Overdue{"Step":"film","Attempt":1,"Backlog":true}
     film Processed, attempt 2, 1 failed
   -> shop: completed, number 1, 
        film Processed, attempt 2
-  told
+  reported
   at rest

@@ -44,7 +44,7 @@ event progress film/1 50
   -> shop: undone, number 1, other refused the service refused
        film Compensated, attempt 2
        other Compensated, attempt 2
-  told
+  reported
   at rest
   ignored: it belongs to an earlier attempt
   at rest

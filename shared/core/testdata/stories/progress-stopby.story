@@ -35,5 +35,5 @@ supervisor: Overdue{"Step":"film","Attempt":1,"Backlog":false}
     film Compensated, attempt 2, 1 failed
   -> shop: undone, number 1, film timeout no reply by the complete-by time
        film Compensated, attempt 2
-  told
+  reported
   at rest

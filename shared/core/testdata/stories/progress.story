@@ -1,5 +1,5 @@
 # An attempt of a step with a maxDuration is at work for longer than the timeout, and reports so (P43).
-workflow tells
+workflow reports
 step film long=1h timeout=1m
 
 event submit
@@ -56,5 +56,5 @@ nothing is overdue; due pushed: true
   -> shop: step-finished, number 2, film   {"of":"film"}
   -> shop: completed, number 3, 
        film Processed, attempt 1
-  told
+  reported
   at rest

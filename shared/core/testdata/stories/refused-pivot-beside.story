@@ -42,7 +42,7 @@ event undo-failed notice/2
        deposit Failed, attempt 1
        notice UndoWait, attempt 2
   -> operator: undo of step "notice", refused: the service refused (answer to command 0; can be undone)
-  told
+  reported
   attention 12:00:00
 
 wait 32s

@@ -50,7 +50,7 @@ event settle
        withdraw Processed, attempt 1
        deposit Pending, attempt 1
   -> operator: forward of step "", deadline: the deadline of the order has passed (answer to command 0)
-  told
+  reported
   attention 12:00:35
 
 event resolve s1 deposit not-happened

@@ -63,7 +63,7 @@ event failed deposit/1 no-effect
   ignored: this is not asked for now: a duplicate, or overtaken
   due 12:01:30
 
-# What the Error was told with is told again as it was.
+# What the Error was reported with is reported again as it was.
 event settle
 ----
   ignored: sent again
@@ -71,7 +71,7 @@ event settle
        withdraw Processed, attempt 1
        deposit Failed, attempt 1
   -> operator: forward of step "deposit", timeout: no reply by the complete-by time (answer to command 0)
-  told
+  reported
   attention 12:00:30
 
 # A new claim takes the proof back.
@@ -108,7 +108,7 @@ event settle
        withdraw Processed, attempt 1
        deposit Failed, attempt 2
   -> operator: forward of step "deposit", timeout: no reply by the complete-by time (answer to command 1)
-  told
+  reported
   attention 12:01:00
 
 wait 2s
@@ -137,5 +137,5 @@ event undone withdraw/2
   -> shop: undone, number 3, deposit timeout no reply by the complete-by time
        withdraw Compensated, attempt 2
        deposit Compensated, attempt 2
-  told
+  reported
   at rest

@@ -1,4 +1,4 @@
-# The operator states what a proof has said already: the alert stays as it was told (P12, P22a).
+# The operator states what a proof has said already: the alert stays as it was reported (P12, P22a).
 step withdraw
 step deposit after=withdraw no-return=stop
 
@@ -26,7 +26,7 @@ event failed deposit/1 no-effect
        withdraw Processed, attempt 1
        deposit Failed, attempt 1
   -> operator: forward of step "deposit", refused: the service refused (answer to command 0; can be undone)
-  told
+  reported
   attention 12:00:00
 
 wait 1h

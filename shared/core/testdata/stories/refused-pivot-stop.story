@@ -27,7 +27,7 @@ event failed deposit/1 no-effect
        withdraw Processed, attempt 1
        deposit Failed, attempt 1
   -> operator: forward of step "deposit", refused: the service refused (answer to command 0; can be undone)
-  told
+  reported
   attention 12:00:00
 
 event cancel c1
@@ -46,5 +46,5 @@ event undone withdraw/2
   -> shop: cancelled, number 2, deposit refused the service refused
        withdraw Compensated, attempt 2
        deposit Compensated, attempt 1
-  told
+  reported
   at rest

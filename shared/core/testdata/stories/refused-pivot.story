@@ -75,5 +75,5 @@ event undone withdraw/2
   -> shop: undone, number 1, deposit refused the service refused
        withdraw Compensated, attempt 2
        deposit Compensated, attempt 2
-  told
+  reported
   at rest

@@ -1,5 +1,5 @@
 # What the operator states to have happened is Processed; the order goes on from there.
-workflow tells
+workflow reports
 step a grade=plain stop failures=1
 step b after=a
 
@@ -30,7 +30,7 @@ event settle
        a Failed, attempt 1
        b Pending, attempt 0
   -> operator: forward of step "a", timeout: no reply by the complete-by time (answer to command 0; can be undone)
-  told
+  reported
   attention 12:00:30
 
 wait 2s
@@ -60,5 +60,5 @@ event done b/1
   -> shop: completed, number 6, 
        a Processed, attempt 1
        b Processed, attempt 1
-  told
+  reported
   at rest

@@ -26,7 +26,7 @@ event failed b/1
        a Processed, attempt 1
        b Failed, attempt 1
   -> operator: forward of step "b", refused: the service refused (answer to command 0; can be undone)
-  told
+  reported
   attention 12:00:00
 
 # An agent may still be at work.
@@ -69,7 +69,7 @@ event undo-failed a/2
        a UndoWait, attempt 2
        b Compensated, attempt 2
   -> operator: undo of step "a", refused: the service refused (answer to command 2; can be undone)
-  told
+  reported
   attention 12:00:33
 
 wait 40s
@@ -94,5 +94,5 @@ event undone a/3
   -> shop: undone, number 3, b refused the service refused
        a Compensated, attempt 3
        b Compensated, attempt 2
-  told
+  reported
   at rest

@@ -96,5 +96,5 @@ event undone pay/5
     pay Compensated, attempt 5, 4 failed
   -> shop: undone, number 1, pay timeout no reply by the complete-by time
        pay Compensated, attempt 5
-  told
+  reported
   at rest

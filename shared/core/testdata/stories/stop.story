@@ -38,7 +38,7 @@ event failed b/1
        b Failed, attempt 1
        side Pending, attempt 1
   -> operator: forward of step "b", refused: the service refused (answer to command 0; can be undone)
-  told
+  reported
   attention 12:00:00
 
 # An old number: another command came first, or it is a copy.
@@ -80,5 +80,5 @@ event done b/2
        a Processed, attempt 1
        b Processed, attempt 2
        side Processed, attempt 2
-  told
+  reported
   at rest

@@ -74,5 +74,5 @@ event undo-not-now pay/4
        pay UndoWait, attempt 4
        ship Compensated, attempt 2
   -> operator: undo of step "pay", unauthorized: the agent has not called its service for longer than maxQueueTime: no call was made (answer to command 0; can be undone)
-  told
+  reported
   attention 12:00:11

@@ -74,7 +74,7 @@ event not-now pay/4
   -> shop: failed, number 1, pay unauthorized the agent has not called its service for longer than maxQueueTime: no call was made
        pay Failed, attempt 4
   -> operator: forward of step "pay", unauthorized: the agent has not called its service for longer than maxQueueTime: no call was made (answer to command 0; can be undone)
-  told
+  reported
   attention 12:00:11
 
 # Resubmit gives it the whole time again.

@@ -54,5 +54,5 @@ event undone a/2
   -> shop: cancelled, number 1, 
        a Compensated, attempt 2
        b Compensated, attempt 2
-  told
+  reported
   at rest

@@ -16,7 +16,7 @@ event failed a/1
   -> shop: failed, number 1, a expression undo input: no such field
        a UndoWait, attempt 1
   -> operator: undo of step "a", expression: undo input: no such field (answer to command 0; can be undone)
-  told
+  reported
   attention 12:00:00
 
 wait 32s
@@ -33,5 +33,5 @@ event resubmit r1
   Compensated, because of failure
   -> shop: undone, number 2, a refused the service refused
        a Compensated, attempt 1
-  told
+  reported
   at rest

@@ -1,5 +1,5 @@
 # A step without a fence is undone when no call of it can be under way any more, and the application hears until when (P21).
-workflow tells
+workflow reports
 step a grade=idempotent
 step b grade=idempotent
 
@@ -57,7 +57,7 @@ event undone a/2
   -> shop: undone, number 2, a refused the service refused
        a Compensated, attempt 2
        b Compensated, attempt 2
-  told
+  reported
   at rest
 
 # Cancelled after its end, it keeps the reason why it was undone (P19).
@@ -68,5 +68,5 @@ event cancel c1
   -> shop: cancelled, number 3, a refused the service refused
        a Compensated, attempt 2
        b Compensated, attempt 2
-  told
+  reported
   at rest

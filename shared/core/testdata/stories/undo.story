@@ -1,5 +1,5 @@
 # The third step is refused for good: everything that was attempted is undone, latest first.
-workflow tells
+workflow reports
 step a
 step b after=a
 step note after=a no-undo
@@ -94,5 +94,5 @@ event undone a/2
        b Compensated, attempt 3
        note Compensated, attempt 1
        c Compensated, attempt 2
-  told
+  reported
   at rest

@@ -15,7 +15,7 @@ event cancel c1
     w Compensated, attempt 1
   -> shop: cancelled, number 1, 
        w Compensated, attempt 1
-  told
+  reported
   at rest
 
 event wake w/1

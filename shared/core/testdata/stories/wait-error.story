@@ -1,6 +1,6 @@
 # An order in Error keeps when its waits end, and wakes none of them. Resubmit ends the one that is over, and
 # lets the other go on to its time (P33).
-workflow tells
+workflow reports
 step a stop failures=1
 step w wait=30s
 step v wait=10m
@@ -32,7 +32,7 @@ event failed a/1
        v Waiting, attempt 1
        b Pending, attempt 0
   -> operator: forward of step "a", refused: the service refused (answer to command 0; can be undone)
-  told
+  reported
   attention 12:00:00
 
 event resolve x1 w happened

@@ -41,5 +41,5 @@ event wake w/1
   -> shop: completed, number 1, 
        w Processed, attempt 1
        v Processed, attempt 1
-  told
+  reported
   at rest

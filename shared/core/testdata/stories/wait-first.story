@@ -14,5 +14,5 @@ event submit
        a Pending, attempt 0
        v Compensated, attempt 1
        b Failed, attempt 0
-  told
+  reported
   at rest

@@ -56,5 +56,5 @@ event undone a/2
        w Compensated, attempt 1
        v Compensated, attempt 1
        b Compensated, attempt 2
-  told
+  reported
   at rest

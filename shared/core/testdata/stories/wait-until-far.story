@@ -8,7 +8,7 @@ event submit
   -> shop: failed, number 1, w expression input: until lies more than 366 days ahead
        w Failed, attempt 0
   -> operator: forward of step "w", expression: input: until lies more than 366 days ahead (answer to command 0; can be undone)
-  told
+  reported
   attention 12:00:00
 
 event resubmit r1
@@ -17,5 +17,5 @@ event resubmit r1
   -> shop: failed, number 2, w expression input: until lies more than 366 days ahead
        w Failed, attempt 0
   -> operator: forward of step "w", expression: input: until lies more than 366 days ahead (answer to command 1; can be undone)
-  told
+  reported
   attention 12:00:00

@@ -62,5 +62,5 @@ event done b/1
        a Processed, attempt 1
        w Processed, attempt 1
        b Processed, attempt 1
-  told
+  reported
   at rest

@@ -1,4 +1,4 @@
-# The end is stored, the process dies before it was told. Only who tells all of it settles (H27).
+# The end is stored, the process dies before it was reported. Only who reports all of it settles (H27).
 step a
 
 event submit
@@ -35,7 +35,7 @@ event settle
   ignored: sent again
   -> shop: completed, number 1, 
        a Processed, attempt 1
-  told
+  reported
   at rest
 
 event settle

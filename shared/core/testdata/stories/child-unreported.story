@@ -1,4 +1,4 @@
-# The end of a child is told until it was sent, by the Scheduler alone (P11, P41).
+# The end of a child is reported until it was sent, by the Scheduler alone (P11, P41).
 step a failures=1 stop
 
 event parent start 1
@@ -28,5 +28,5 @@ event settle
 ----
   ignored: sent again
   -> parent/1: processed 
-  told
+  reported
   at rest

@@ -76,7 +76,7 @@ func lines(t *testing.T, log *bytes.Buffer) (all []map[string]any) {
 	return all
 }
 
-// Invariant 19: a refusal is told to the sender or kept for the operator, or its message comes again.
+// Invariant 19: a refusal is set to the sender or kept for the operator, or its message comes again.
 func TestRefusalThatCannotBeSentComesBack(t *testing.T) {
 	const unknownField = `{"schema":1,"orderId":"o-x","replyTo":"shop","workflow":"order","order":1,"extra":1}`
 	const unanswered = `{"schema":1,"orderId":"o-x","workflow":"missing","order":1}`
@@ -101,9 +101,9 @@ func TestRefusalThatCannotBeSentComesBack(t *testing.T) {
 				t.Errorf("returned: %v", failed)
 			}
 			w.Refuse = ""
-			for range 2 { // a redelivery is told again
+			for range 2 { // a redelivery is answered again
 				if failed := w.Scheduler.Handle(ctx, c.queue, []port.Delivery{body(c.body)}); len(failed) > 0 {
-					t.Errorf("returned although it was told: %v", failed)
+					t.Errorf("returned although it was reported: %v", failed)
 				}
 			}
 			var got []string
@@ -117,7 +117,7 @@ func TestRefusalThatCannotBeSentComesBack(t *testing.T) {
 				got = append(got, "quarantined "+q.ID)
 			}
 			if len(got) != 2 || got[0] != c.want || got[1] != c.want {
-				t.Errorf("told %q, want %q twice", got, c.want)
+				t.Errorf("reported %q, want %q twice", got, c.want)
 			}
 		})
 	}
@@ -154,7 +154,7 @@ func TestOutageIsNoUnknownReplyTo(t *testing.T) {
 				t.Errorf("returned: %v", failed)
 			}
 			if all := heard(t, w, "shop"); len(all) == 0 || string(all[0].Kind) != c.want {
-				t.Errorf("told %+v, want %s", all, c.want)
+				t.Errorf("reported %+v, want %s", all, c.want)
 			}
 			if n := len(w.Take(port.Quarantine)); n > 0 {
 				t.Errorf("%d in quarantine", n)
@@ -181,7 +181,7 @@ func TestOrderThatIsTooLargeIsAnswered(t *testing.T) {
 	content := `"` + strings.Repeat("x", port.MaxOrder) + `"`
 	for _, c := range []struct {
 		name, body string
-		told       bool
+		reported   bool
 	}{
 		{"with a reply-to", `{"schema":1,"workflow":"order","order":` + content + `,"orderId":"o-2","replyTo":"shop"}`, true},
 		{"without one", `{"schema":1,"workflow":"order","order":` + content + `,"orderId":"o-2"}`, false},
@@ -196,8 +196,8 @@ func TestOrderThatIsTooLargeIsAnswered(t *testing.T) {
 				t.Fatal("returned")
 			}
 			all := heard(t, w, "shop")
-			if told := len(all) == 1 && all[0].Kind == core.StatusRefused && all[0].Code == message.CodeTooLarge && all[0].OrderID == "o-2"; told != c.told || !c.told && len(all) > 0 {
-				t.Errorf("told: %+v", all)
+			if reported := len(all) == 1 && all[0].Kind == core.StatusRefused && all[0].Code == message.CodeTooLarge && all[0].OrderID == "o-2"; reported != c.reported || !c.reported && len(all) > 0 {
+				t.Errorf("reported: %+v", all)
 			}
 			kept := w.Take(port.Quarantine)
 			if len(kept) != 1 {
@@ -215,9 +215,9 @@ func TestOrderThatIsTooLargeIsAnswered(t *testing.T) {
 	}
 }
 
-// P5: the refusal of a command that came through the queue is told to the reply-to that it names,
+// P5: the refusal of a command that came through the queue is set to the reply-to that it names,
 // else to that of its order; a direct one has its answer.
-func TestRefusedCommandIsTold(t *testing.T) {
+func TestRefusedCommandIsReported(t *testing.T) {
 	stale := message.Control{Schema: 1, Kind: message.Resolve, OrderID: "o-1", ID: "c-1", Command: 7, Step: "a", Fact: core.Happened}
 	for name, c := range map[string]struct {
 		change     func(*message.Control)
@@ -245,7 +245,7 @@ func TestRefusedCommandIsTold(t *testing.T) {
 					}
 				}
 				if len(refused) != want {
-					t.Errorf("%s: told %+v, want %d", queue, all, want)
+					t.Errorf("%s: reported %+v, want %d", queue, all, want)
 				}
 				for _, s := range refused {
 					at := core.TimeOf(w.Clock.Now())
@@ -287,7 +287,7 @@ func TestDeadlineThatHasPassed(t *testing.T) {
 			if failed := w.Scheduler.Handle(ctx, port.Intake, deliver(at("o-2"))); len(failed) > 0 {
 				t.Fatal("returned")
 			}
-			asked, told := requests(t, w), heard(t, w, "shop")
+			asked, reported := requests(t, w), heard(t, w, "shop")
 			if c.accepted {
 				if r.Answer != scheduler.Stored || len(asked) != 4 || w.Task("o-1").Deadline != at("").Deadline {
 					t.Errorf("%+v, %d requests", r, len(asked))
@@ -300,8 +300,8 @@ func TestDeadlineThatHasPassed(t *testing.T) {
 			if len(asked) > 0 || w.Task("o-1") != nil || w.Task("o-2") != nil {
 				t.Errorf("it was begun: %v", asked)
 			}
-			if last := told[len(told)-1]; last.OrderID != "o-2" || last.Kind != core.StatusRefused || last.Code != "deadline-passed" {
-				t.Errorf("told %+v", told)
+			if last := reported[len(reported)-1]; last.OrderID != "o-2" || last.Kind != core.StatusRefused || last.Code != "deadline-passed" {
+				t.Errorf("reported %+v", reported)
 			}
 		})
 	}
@@ -343,7 +343,7 @@ func TestAcceptedOrderStaysAccepted(t *testing.T) {
 				}
 				for _, s := range heard(t, w, "shop") {
 					if s.Kind == core.StatusRefused {
-						t.Errorf("told %+v", s)
+						t.Errorf("reported %+v", s)
 					}
 				}
 			})
@@ -363,7 +363,7 @@ func TestAcceptedOrderStaysAccepted(t *testing.T) {
 	})
 }
 
-// A priority has no effect, and the sender of one is told.
+// A priority has no effect, and its sender is notified.
 func TestPriorityHasNoEffectAndSaysSo(t *testing.T) {
 	for priority, want := range map[string]bool{"": false, "normal": false, "high": true} {
 		w := world.New(t, world.Definition()).Boot()

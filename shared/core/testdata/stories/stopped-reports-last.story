@@ -1,5 +1,5 @@
-# An order in Error tells nothing more: its "failed" has the highest number. A step that was done meanwhile is told when it goes on.
-workflow tells
+# An order in Error reports nothing more: its "failed" has the highest number. A step that was done meanwhile is reported when it goes on.
+workflow reports
 step a grade=plain stop failures=1
 step b grade=plain stop failures=1
 
@@ -22,7 +22,7 @@ event failed a/1
        a Failed, attempt 1
        b Processing, attempt 1
   -> operator: forward of step "a", refused: the service refused (answer to command 0; can be undone)
-  told
+  reported
   due 12:00:30
 
 event done b/1
@@ -48,5 +48,5 @@ event done a/2
   -> shop: completed, number 6, 
        a Processed, attempt 2
        b Processed, attempt 1
-  told
+  reported
   at rest

@@ -6,9 +6,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// An end that is told at once shall not move its index entry first: the tell time is the due time
+// An end that is reported at once shall not move its index entry first: the resend time is the due time
 // that stands there, unless that is later than twice tellAfter (P9, P11). A usual claim lasts 30 s.
-func TestTellTimeLeavesTheIndex(t *testing.T) {
+func TestResendTimeLeavesTheIndex(t *testing.T) {
 	for _, tt := range []struct {
 		name            string
 		tellAfter, want core.Duration // want: after noon
@@ -26,7 +26,7 @@ func TestTellTimeLeavesTheIndex(t *testing.T) {
 			d.wait(core.Second)
 			end := d.decide(done("a", 1))
 			if d.task.ProcessState != core.Processed || d.task.ResendAt != noon.Add(tt.want) {
-				t.Errorf("%s, to be told again %s after noon, want %s", d.task.ProcessState, d.task.ResendAt.Sub(noon), tt.want)
+				t.Errorf("%s, to be reported again %s after noon, want %s", d.task.ProcessState, d.task.ResendAt.Sub(noon), tt.want)
 			}
 			if _, at := core.Index(d.task); at != min(due, d.task.ResendAt) {
 				t.Errorf("indexed at %s, was at %s", at, due)
