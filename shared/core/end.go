@@ -9,12 +9,12 @@ import (
 // maxOutput bounds the workflow's output, in bytes, so that it fits into the document and a message.
 const maxOutput = 32 << 10
 
-// defaultTellAfter is for a task without a definition.
-const defaultTellAfter = 30 * Second
+// defaultResendAfter is for a task without a definition.
+const defaultResendAfter = 30 * Second
 
 func (r *deciding) resendAfter() Duration {
 	if r.def == nil {
-		return defaultTellAfter
+		return defaultResendAfter
 	}
 	return r.def.ResendAfter
 }

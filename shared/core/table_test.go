@@ -124,7 +124,7 @@ event     unknown     Processing    Compensating  Error-forward  Error-undo    P
 submit    Processing  -             -             -              -             -          -            -           -
 other     Processing  error         error         error          error         error      error        error       error
 deadline  -           Compensating  -             -              -             -          -            -           -
-report      -           -             -             =              =             =          =            =           =
+resend      -           -             -             =              =             =          =            =           =
 settle    -           -             -             -              -             -          -            -           -
 wake      -           -             =             -              -             -          -            -           -
 cancel    Cancelled   Compensating  =             Compensating   =             refused    Cancelled    =           refused
@@ -209,7 +209,7 @@ func taskEvent(event string) core.Event {
 	other := submit
 	other.ContentHash = "decaf"
 	return map[string]core.Event{
-		"submit": submit, "other": other, "deadline": core.DeadlinePassed{Run: inRun}, "report": core.ResendDue{},
+		"submit": submit, "other": other, "deadline": core.DeadlinePassed{Run: inRun}, "resend": core.ResendDue{},
 		"settle": core.Settle{}, "wake": core.Wake{Run: inRun}, "cancel": core.Cancel{OrderID: orderID, ID: "c1", Run: inRun},
 		"undo": core.UndoCommand{ID: "c1", Command: 4}, "resubmit": core.Resubmit{ID: "c1", Command: 4},
 		"resolve": core.Resolve{ID: "c1", Command: 4, Step: "a", Fact: core.NotHappened},

@@ -58,7 +58,7 @@ type Incident struct {
 	Opened    core.Time       `json:"opened"`
 	First     core.RaiseAlert `json:"first"`          // of the order that opened it
 	Last      core.Time       `json:"last"`           // when an order stopped last, to noteEvery
-	Published core.Time       `json:"told,omitzero"`  // when its last alert was published
+	Published core.Time       `json:"told,omitzero"`  //nolint:misspell // the stored name of: when its last alert was published
 	Over      core.Time       `json:"over,omitzero"`  // none was in Error any more; that has still to be published
 	Orders    int             `json:"orders"`         // in that alert
 	Most      int             `json:"most"`           // that were in Error at once, as sweeps have seen it

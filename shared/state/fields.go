@@ -85,9 +85,9 @@ var taskFields = tableOf(
 	derivedOutputField(),
 	after("deadline", "by when it has to be done", func(t *core.Task) *core.Time { return &t.Deadline }),
 	integer("deadlineSeq", "how many deadlines were set in this run", func(t *core.Task) *int { return &t.DeadlineSeq }),
-	after("tell", "when an end that is unreported is reported again", func(t *core.Task) *core.Time { return &t.ResendAt }),
+	after("tell", "when an end that is unreported is reported again", func(t *core.Task) *core.Time { return &t.ResendAt }), //nolint:misspell // the stored name
 	after("due", "when the Supervisor looks at it", func(t *core.Task) *core.Time { return &t.Due },
-		assumed[core.Task, core.Time]{of: func(t *core.Task) core.Time { return t.ResendAt }, says: "tell"}),
+		assumed[core.Task, core.Time]{of: func(t *core.Task) core.Time { return t.ResendAt }, says: "tell"}), //nolint:misspell // the stored name
 	boolean("attention", "it stands in the operator's list", func(t *core.Task) *bool { return &t.Attention }),
 )
 
