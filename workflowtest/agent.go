@@ -137,6 +137,9 @@ func (a *Agent) handle(ctx context.Context, d port.Delivery) error {
 	return nil
 }
 
+// errNoAnswer comes after the step's timeout, when its reply counts no more.
+var errNoAnswer = InDoubt("timeout", "the service did not answer within the step's timeout")
+
 // run is the fake service: what the worker calls.
 func (a *Agent) run(_ context.Context, c worker.Call) (any, error) {
 	run := a.w.run(c.OrderID)
@@ -158,10 +161,10 @@ func (a *Agent) run(_ context.Context, c worker.Call) (any, error) {
 	out, err := a.playing.answer(call)
 	switch {
 	case a.playing.silent:
-		return nil, InDoubt("silent", "no answer")
+		return nil, errNoAnswer
 	case call.At.Add(a.playing.takes).After(c.Deadline):
 		a.playing = &behaviour{takes: c.Deadline.Sub(call.At), held: a.playing.held}
-		return nil, InDoubt("timeout", "the service did not answer within the step's timeout")
+		return nil, errNoAnswer
 	}
 	return out, err
 }

@@ -203,7 +203,7 @@ func (r *Run) AnswerWith(step, by string, value any, reason string) Verdict {
 	r.w.t.Helper()
 	round := 1
 	if s := r.task.Step(step); s != nil && s.Answers != nil {
-		round = max(1, s.Answers.Round)
+		round = s.Answers.Round
 	}
 	return r.answer(message.Control{Step: step, Round: round, By: by, Reason: reason}, value)
 }

@@ -138,7 +138,7 @@ func TestEachGradeIsFound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := agenttest.Find(t, tt.shop.operations(), tt.shop.probe())
-			if r.Grade != tt.grade || !strings.Contains(r.String(), tt.why) {
+			if r.Grade != tt.grade || !strings.Contains(r.String(), tt.why) || tt.grade != "" && r.WhyNot(tt.grade) != "" {
 				t.Errorf("found %s", r)
 			}
 		})

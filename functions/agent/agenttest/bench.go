@@ -157,7 +157,7 @@ func (b *bench) send(requests ...*message.Request) []*message.Reply {
 		return nil
 	}
 	replies, err := b.subject.handle(b, requests)
-	if b.broken = err; err != nil || b.lose {
+	if b.broken = err; b.lose {
 		return nil
 	}
 	return replies
