@@ -1,8 +1,14 @@
 package bulk_test
 
 import (
+	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
@@ -53,5 +59,56 @@ func TestGroupsOfAPlan(t *testing.T) {
 	}
 	if want := "no false [e]\non with y false [c]\non with z false [b d]\nnever true [f]\nno true [a]\n"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// A server that is away gets no more commands; single ones without an answer stop nothing.
+func TestAServerThatIsAwayGetsNoMoreCommands(t *testing.T) {
+	for name, c := range map[string]struct {
+		lost    func(n int64) bool
+		stopped string
+	}{
+		"away":         {func(int64) bool { return true }, "5 commands, one after another, had no answer"},
+		"now and then": {func(n int64) bool { return n%6 == 0 }, ""},
+	} {
+		var n atomic.Int64
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			if c.lost(n.Add(1)) {
+				w.WriteHeader(http.StatusForbidden)
+				return
+			}
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, `{"accepted":false,"reason":"it has ended"}`)
+		}))
+		defer s.Close()
+		at, err := client.New(s.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		orders := make([]bulk.Order, 60)
+		for i := range orders {
+			orders[i].OrderID = fmt.Sprint("o-", i)
+		}
+		file := filepath.Join(t.TempDir(), "list.jsonl")
+		header := bulk.Header{Bulk: "b", Action: bulk.Action{Command: "undo", By: "ada", Reason: "why"}, Where: bulk.Where{"step": "charge"}, Made: time.Now(),
+			Pace: bulk.Pace{Rate: 1000, StopAt: 1, Patience: 0.1}}
+		if err := bulk.Create(file, header, orders); err != nil {
+			t.Fatal(err)
+		}
+		l, err := bulk.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := l.Run(t.Context(), at, nil)
+		if err := errors.Join(err, l.Close()); err != nil {
+			t.Fatal(err)
+		}
+		lost := 10
+		if c.stopped != "" {
+			lost = 60 - len(r.NotSent)
+		}
+		if r.Stopped != c.stopped || (len(r.NotSent) > 0) != (c.stopped != "") || len(r.Unknown) != lost || len(r.Refused)+len(r.Unknown)+len(r.NotSent) != 60 {
+			t.Errorf("%s: %+v", name, r)
+		}
 	}
 }

@@ -125,7 +125,7 @@ func TestBulkStopsAtItsCanary(t *testing.T) {
 	w := newWorld(t, nil)
 	all := w.stopped(8)
 	r := w.work(context.Background(), w.list(why, quick), nil)
-	if len(r.Again) != 3 || len(r.NotSent) != 5 || !strings.Contains(r.Stopped, "canary") || !strings.Contains(r.Stopped, "the card is") {
+	if len(r.Again) != 3 || len(r.NotSent) != 5 || !strings.Contains(r.Stopped, "of the canary was not fixed: failed again, ") || !strings.Contains(r.Stopped, "the card is") {
 		t.Errorf("%+v", r)
 	}
 	for _, id := range all {

@@ -278,7 +278,8 @@ func TestGroupsAreSorted(t *testing.T) {
 	}
 	asks := func(step string) view.Wait { return view.Wait{Step: step, For: view.WaitRetry} }
 	stopped := []view.Summary{order("b", "x", "c"), order("a", "y", "c"), order("a", "x", "d"), order("a", "x", "c"), order("z", "z", "z"), order("z", "z", "z")}
-	waiting := []view.Summary{order("b", "", "", asks("x")), order("a", "", "", asks("y"), asks("y")), order("a", "", "", asks("x"), view.Wait{Step: "q", For: view.WaitAnswer})}
+	waiting := []view.Summary{order("b", "", "", asks("x")), order("a", "", "", asks("y"), asks("y")), order("a", "", "", asks("x"), view.Wait{Step: "q", For: view.WaitAnswer}),
+		order("b", "", "", view.Wait{Step: "y", Agent: "post", For: view.WaitRetry}, asks("y"))}
 	under := waiting
 	h := console.New(console.Options{Client: answering(t, func(r *http.Request) any {
 		switch state := r.URL.Query().Get("state"); {
@@ -294,7 +295,7 @@ func TestGroupsAreSorted(t *testing.T) {
 	rows := regexp.MustCompile(`<tr id="((?:incident|wait|agent)-[^"]*)"`)
 	for path, want := range map[string]string{
 		"/incidents": "incident-z-z-z incident-a-x-c incident-a-x-d incident-a-y-c incident-b-x-c",
-		"/waiting":   "agent-bank agent-mail wait-answer-a-q- wait-retry-a-y-bank wait-retry-a-x-mail wait-retry-b-x-mail",
+		"/waiting":   "agent-bank agent-mail agent-post wait-answer-a-q- wait-retry-a-y-bank wait-retry-a-x-mail wait-retry-b-x-mail wait-retry-b-y-bank wait-retry-b-y-post",
 	} {
 		w := newRecorder()
 		h.ServeHTTP(w, request(t, path))
