@@ -38,3 +38,22 @@ func TestRefusals(t *testing.T) {
 		t.Error("an input may read the value of an answer")
 	}
 }
+
+// The schema of an event's value is read strictly, within its limit.
+func TestSchemasThatCannotBeRead(t *testing.T) {
+	of := func(n int) json.RawMessage {
+		const frame = `{"title":""}`
+		return json.RawMessage(strings.Replace(frame, `""`, `"`+strings.Repeat("x", n-len(frame))+`"`, 1))
+	}
+	for want, schema := range map[string]json.RawMessage{
+		"":                                  of(expression.MaxSchema),
+		"16385 bytes, the limit is 16384":   of(expression.MaxSchema + 1),
+		"it is no JSON":                     json.RawMessage(`{`),
+		"it refers to another document":     json.RawMessage(`{"$ref":"file:///etc/passwd"}`),
+		"it refers to another document, \"": json.RawMessage(`{"$ref":"https://a.example/s.json"}`),
+	} {
+		if err := expression.CheckSchema(schema); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%.60s: %v, want %q", schema, err, want)
+		}
+	}
+}

@@ -43,6 +43,7 @@ func hostile() []attack {
 		{"comparing in each turn", "count(order.numbers, order.long + \"a\" == order.long + \"b\")", budget},
 		{"membership in each turn", "count(order.numbers, 2 in order.numbers)", budget},
 		{"lower in each turn", "map(order.numbers, lower(order.long))", budget},
+		{"counting characters in each turn", "count(order.numbers, len(order.long) == 1)", budget},
 		{"nested loops", "sum(order.numbers, sum(order.numbers, #))", "goes over something else than the element at hand"},
 		{"nested loops in a list", "sum(order.numbers, sum([order.numbers][0], #))", "goes over something else than the element at hand"},
 		{"repeat", `repeat("x", 1000000000)`, "there is no function repeat"},
@@ -62,6 +63,17 @@ func hostile() []attack {
 		{"the whole order", "order", "larger than 65536 bytes"},
 		{"the whole order as a text", "len(string([order.long, order.long]))", "larger than 65536 bytes"},
 		{"the whole order, computed", "[order]", "larger than 65536 bytes"},
+	}
+}
+
+// JSON that breaks off, or goes on behind its end, is an error wherever it is read.
+func TestDamagedOrders(t *testing.T) {
+	for _, order := range []string{`{"a":[1`, `{"a":[1]}}`, `{"a":[1],`, `{"a":[1,]}`} {
+		for _, template := range []string{`"${ [order] }"`, `"${ order.a + order.a }"`, `"${ order.a[0] + 1 }"`} {
+			if got, err := input(t, template, environment(order)); err == nil || !strings.Contains(err.Error(), "not valid JSON") {
+				t.Errorf("%s of %s: %s, %v", template, order, got, err)
+			}
+		}
 	}
 }
 
