@@ -37,7 +37,7 @@ func newCache(budget int) *cache {
 	return c
 }
 
-// put keeps the task, or drops it where it is at rest or too large.
+// put keeps the task, or drops it where it is at rest.
 func (c *cache) put(h *head) {
 	if c.entries == nil {
 		return
@@ -45,11 +45,10 @@ func (c *cache) put(h *head) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.entries.Remove(h.record.ID)
-	size := overhead + len(h.record.Document)
-	if h.record.Bucket == port.NoBucket || size > c.budget/8 {
+	if h.record.Bucket == port.NoBucket {
 		return
 	}
-	c.used += size
+	c.used += overhead + len(h.record.Document)
 	c.entries.Add(h.record.ID, h)
 	for c.used > c.budget {
 		c.entries.RemoveOldest()

@@ -13,8 +13,8 @@ import (
 
 // TestEndedContextEndsEveryCall, and nothing of it is stored.
 func TestEndedContextEndsEveryCall(t *testing.T) {
-	s := open(t, t.TempDir(), sqlite.Options{CacheBytes: -1, Queues: []sqlite.QueueConfig{{Name: "a"}}})
-	defer closed(t, s)
+	folder, options := t.TempDir(), sqlite.Options{CacheBytes: -1, Queues: []sqlite.QueueConfig{{Name: "a"}}}
+	s := open(t, folder, options)
 	q, err := s.Queues().Queue("a")
 	if err != nil {
 		t.Fatal(err)
@@ -46,6 +46,9 @@ func TestEndedContextEndsEveryCall(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, err, context.Canceled)
 		}
 	}
+	closed(t, s) // which first does all that was begun
+	s = open(t, folder, options)
+	defer closed(t, s)
 	if n, err := s.Number("SELECT (SELECT count(*) FROM tasks) + (SELECT count(*) FROM definitions) + (SELECT count(*) FROM ledger) + (SELECT count(*) FROM messages)"); err != nil || n != 1 {
 		t.Errorf("%d rows (%v), want the one task", n, err)
 	}

@@ -110,6 +110,30 @@ func TestDamagedFileIsRefused(t *testing.T) {
 	}
 }
 
+// A file of version 1 has no mark of a clean end: a log beside it says that it was none.
+func TestDamagedFileOfVersionOneIsRefused(t *testing.T) {
+	folder := versionOne(t)
+	run(t, folder, "CREATE TABLE more (x); INSERT INTO more WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 300) SELECT randomblob(3000) FROM n")
+	spoil(t, folder)
+	closed(t, open(t, copied(t, folder), sqlite.Options{}))
+	write(t, filepath.Join(folder, writeLog), []byte("what is left of a log"))
+	if err := refused(t, folder, "damaged"); !errors.Is(err, sqlite.ErrDamaged) {
+		t.Errorf("error is %v, want %v", err, sqlite.ErrDamaged)
+	}
+}
+
+// copied is another folder with the same database, without its log.
+func copied(t *testing.T, from string) (folder string) {
+	t.Helper()
+	folder = t.TempDir()
+	data, err := os.ReadFile(filepath.Join(from, database))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(folder, database), data)
+	return folder
+}
+
 // TestDamageFoundLaterEndsReadiness: a clean end is followed by no check; what is read then reports.
 func TestDamageFoundLaterEndsReadiness(t *testing.T) {
 	folder := t.TempDir()

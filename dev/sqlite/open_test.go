@@ -121,7 +121,7 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 		options sqlite.Options
 		want    string
 	}{
-		"a file in place of the folder":   {file, sqlite.Options{}, "data folder"},
+		"a file in place of the folder":   {file, sqlite.Options{}, "cannot be made"},
 		"another file in its place":       {broken, sqlite.Options{}, "not a database"},
 		"a queue twice":                   {t.TempDir(), sqlite.Options{Queues: []sqlite.QueueConfig{{Name: "a"}, {Name: "a"}}}, "twice"},
 		"a queue without a name":          {t.TempDir(), sqlite.Options{Queues: []sqlite.QueueConfig{{}}}, "without a name"},

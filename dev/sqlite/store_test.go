@@ -1,9 +1,14 @@
 package sqlite_test
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
+	"runtime"
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/dev/sqlite"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/port/storetest"
 )
 
@@ -52,3 +57,30 @@ func TestStoreInSequences(t *testing.T) {
 }
 
 func TestStoreIsLinearizable(t *testing.T) { storetest.Linearizable(t, few) }
+
+// What the cache keeps stays within its budget, however many tasks are running, and whatever their size.
+func TestTheCacheKeepsToItsBudget(t *testing.T) {
+	const size, budget = 64 << 10, 1 << 20
+	s := open(t, t.TempDir(), sqlite.Options{CacheBytes: budget})
+	defer closed(t, s)
+	held := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := held()
+	for i := range 10 {
+		writes := make([]port.Write, 20)
+		for j := range writes {
+			writes[j] = creation(fmt.Sprintf("task-%d-%d", i, j))
+			writes[j].Record.Document = bytes.Repeat([]byte("x"), size)
+		}
+		if err := errors.Join(s.Commit(t.Context(), writes)...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if more := held() - before; more > 4*budget {
+		t.Errorf("it holds %d bytes more for 200 tasks of %d, the budget is %d", more, size, budget)
+	}
+}
