@@ -64,6 +64,14 @@ func TestAgentTry(t *testing.T) {
 		return call{}.run(t, append(all, "--", self, "-test.run=^TestDeskAgent$")...)
 	}
 	try("--earns", "idempotent").want(t, failure.OK, "desk earns idempotent; it is not fenced", "do after undo (P20)", "ok     duplicate (P2)")
+	ons, delays := filepath.Join(folder, "ons.log"), filepath.Join(folder, "delays.log")
+	try("--refuse", `echo "$ON" >> "`+ons+`"`, "--delay", `echo "$MS" >> "`+delays+`"`).want(t, failure.OK, "a refusal is not remembered (P18)")
+	if text := read(t, ons); !strings.HasPrefix(text, "1\n0\n") {
+		t.Errorf("the service was asked to refuse: %q", text)
+	}
+	if text := read(t, delays); !strings.HasSuffix(text, "\n0\n") || strings.HasPrefix(text, "0") {
+		t.Errorf("the service was asked to be slow: %q", text)
+	}
 	try("--earns", "fenced").want(t, failure.General, "agent desk is not fenced", "declare idempotent in the workflow")
 	r := try("--input", `{"how":"careless"}`, "--output", "json")
 	if r.want(t, failure.OK); !strings.Contains(r.out, `"grade": "plain"`) && !strings.Contains(r.out, `"grade":"plain"`) {

@@ -7,6 +7,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/token"
 )
 
 // asking is an order that waits for a second person.
@@ -46,6 +47,23 @@ func TestAnswer(t *testing.T) {
 			t.Errorf("%d: %+v, want %+v", i, got, w)
 		}
 	}
+	b.commands = nil
+	at := core.TimeOf(noon)
+	b.put(&core.Task{OrderID: "buying", Workflow: "expense", ProcessState: core.Processing, Created: at, Steps: []core.Step{{
+		Name: "bought", State: core.Waiting, Attempt: 1, First: 1, FirstAt: at, ClaimedAt: at, WakeAt: at.Add(core.Day), CompleteBy: at.Add(core.Day), Answers: &core.Answers{Round: 1},
+	}}})
+	for order, value := range map[string]string{"asking": `"true"`, "buying": "true"} { // an event's value is JSON
+		b.commands = nil
+		keys := token.Fixed(false)
+		given, err := keys.Token(keys.Current(), order, core.TokenOf{Step: map[string]string{"asking": "approve", "buying": "bought"}[order], Person: "carol"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.run(t, "answer", order, "true", "--token", given).want(t, failure.OK)
+		if len(b.commands) != 1 || b.commands[0].Token != given || b.commands[0].By != "" || string(b.commands[0].Value) != value {
+			t.Errorf("%s: %+v, want %s", order, b.commands, value)
+		}
+	}
 	b.refuse = "step approve was decided: \"no\" by alice"
 	c.run(t, "answer", "asking", "approve", "yes").want(t, failure.Refused, "asking: answer refused: step approve was decided")
 	for _, x := range []struct {
@@ -58,6 +76,8 @@ func TestAnswer(t *testing.T) {
 		{"missing approve yes", failure.NotFound, "there is no order missing"},
 		{"asking approve yes --by a<b", failure.Usage, "cannot be the name"},
 		{"asking approve yes --round -1", failure.Usage, "below 1"},
+		{"asking yes --token x --by ann", failure.Usage, "the token says the step and who answers"},
+		{"asking yes --token x --event", failure.Usage, "leave --by and --event out"},
 		{"asking approve", failure.Usage, "an order, a step, and the value"},
 	} {
 		c.run(t, append([]string{"answer"}, strings.Fields(x.args)...)...).want(t, x.code, x.want)

@@ -114,7 +114,11 @@ func (b *backend) Task(_ context.Context, id string) (*core.Task, *core.Definiti
 func definitionFor(t *core.Task) *core.Definition {
 	d := &core.Definition{Name: t.Workflow, HopBudget: 100, Agents: map[string]core.AgentDefinition{"payment": {}}}
 	for _, s := range t.Steps {
-		if s.Answers != nil {
+		switch {
+		case s.Name == "bought":
+			d.Steps = append(d.Steps, core.StepDefinition{Name: s.Name, Timeout: core.Day, Answer: &core.Answer{Event: "customer-bought", OnTimeout: core.OnFailureStop}})
+			continue
+		case s.Answers != nil:
 			d.Steps = append(d.Steps, core.StepDefinition{Name: s.Name, Timeout: core.Day, Answer: &core.Answer{Values: []string{"yes", "no"}, OnTimeout: core.OnFailureStop}})
 			continue
 		}

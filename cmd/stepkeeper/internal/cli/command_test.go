@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -179,6 +180,16 @@ func TestBulk(t *testing.T) {
 	}
 	b.commands = nil
 	c.run(t, "bulk", "resubmit", "--where", "step=zone", "--reason", "fixed", "--yes").want(t, failure.Refused, "1 failed again: stopped", "list in bulk-20260301-")
+	c.run(t, "bulk", "resubmit", "--where", "state=Error", "--reason", "fixed", "--yes", "--canary", "1", "--file", "two.jsonl").
+		want(t, failure.Refused, "1 not sent: ", "stopped: ", "of the canary was not fixed", "go on with `stepkeeper bulk continue two.jsonl`")
+	c.run(t, "bulk", "continue", "none.jsonl").want(t, failure.NotFound, "the list none.jsonl", "name the file")
+	c.run(t, "bulk", "continue", write(t, "other.jsonl", "{}")).want(t, failure.Usage, "other.jsonl", "make a new list")
+	busy, err := bulk.Open("two.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer busy.Close()
+	c.run(t, "bulk", "continue", "two.jsonl").want(t, failure.Refused, "another process works through this list", "wait until it ends")
 }
 
 func TestCancelBeforeTheOrder(t *testing.T) {

@@ -87,7 +87,7 @@ func waiting(t *testing.T, queues *memory.Queues, name string) int {
 
 // The queues are listed, and messages looked at, their bodies where that is asked for.
 func TestDeadLettersAreShown(t *testing.T) {
-	_, c := givenUp(t)
+	queues, c := givenUp(t)
 	run := func(args ...string) result { return c.deadLetters(t, args...) }
 	r := run("list")
 	r.want(t, failure.OK, "QUEUE")
@@ -113,6 +113,17 @@ func TestDeadLettersAreShown(t *testing.T) {
 	}
 	if r := run("look", "missed-sweeps"); r.code != failure.OK || r.err != "no message is to be seen\n" {
 		t.Errorf("%+v", r)
+	}
+	dead, err := queues.Queue(port.Dead(port.Replies))
+	if err == nil {
+		err = dead.Send(t.Context(), []port.Message{{Body: []byte{0xff}}})[0]
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	run("look", "replies", "--body").want(t, failure.OK, "of no order that can be read")
+	if l := decodeLines(t, run("look", "replies", "--body", "--output", "json").out); len(l) != 3 || l[2]["bodyBase64"] != "/w==" || l[2]["body"] != nil || l[0]["bodyBase64"] != nil {
+		t.Errorf("%v", l)
 	}
 	run("look", "replys").want(t, failure.NotFound, `there are no dead letters of a queue "replys"; there are those of missed-sweeps, quarantine, replies`, "dead-letters list")
 	run("look", "replies", "--number", "0").want(t, failure.Usage, "1 to 1000")

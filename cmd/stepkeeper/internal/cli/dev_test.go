@@ -15,6 +15,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
 	"github.com/stepkeeper/stepkeeper/demo/runner"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
+	"github.com/stepkeeper/stepkeeper/verify/stacktest"
 )
 
 // dev calls `stepkeeper dev` over a runtime of the test's.
@@ -27,17 +28,22 @@ func dev(ctx context.Context, t *testing.T, run func(context.Context, embedded.O
 func TestDevSaysOneLine(t *testing.T) {
 	ready := func(_ context.Context, o embedded.Options) error {
 		o.Log.Info("not to be seen")
+		o.Log.Error("to be seen", "order", "o-1")
 		o.Ready(embedded.Started{Address: "http://127.0.0.1:4711", Workflows: 2, Agents: 4})
 		return nil
 	}
 	r := dev(t.Context(), t, ready)
 	r.want(t, failure.OK)
-	if want := "stepkeeper dev ready on http://127.0.0.1:4711 (data d, 2 workflows, 4 agents)\n"; r.out != want || r.err != "" {
+	if want := "stepkeeper dev ready on http://127.0.0.1:4711 (data d, 2 workflows, 4 agents)\n"; r.out != want || !strings.Contains(r.err, `level=ERROR msg="to be seen" order=o-1`) || strings.Contains(r.err, "not to") {
 		t.Errorf("%q, %q; want %q", r.out, r.err, want)
 	}
 	r = dev(t.Context(), t, ready, "--output", "json")
 	if d := decodeLines(t, r.out); len(d) != 1 || d[0]["url"] != "http://127.0.0.1:4711" || d[0]["ready"] != true {
 		t.Errorf("%s", r.out)
+	}
+	r = dev(t.Context(), t, ready, "--log-format", "json")
+	if d := decodeLines(t, r.err); len(d) != 1 || d[0]["msg"] != "to be seen" || d[0]["order"] != "o-1" {
+		t.Errorf("%s", r.err)
 	}
 }
 
@@ -203,6 +209,27 @@ func TestDevAddressInUse(t *testing.T) {
 		want(t, failure.General, "already in use", "choose a port with --listen")
 }
 
+// The console is served at a loopback address until it is interrupted, over the server or the stack that is named.
+func TestConsoleIsServed(t *testing.T) {
+	b := newBackend(noon)
+	fill(b)
+	c := call{server: serve(t, b).URL, until: "http://127.0.0.1:"}
+	c.run(t, "console", "--listen", "127.0.0.1:0").want(t, failure.OK, "stepkeeper console of "+c.server+" ready on http://127.0.0.1:")
+	r := c.run(t, "console", "--listen", "127.0.0.1:0", "--output", "json")
+	if d := decodeLines(t, r.out); r.code != failure.OK || len(d) != 1 || d[0]["ready"] != true || !strings.HasPrefix(d[0]["url"].(string), "http://127.0.0.1:") {
+		t.Errorf("%+v", r)
+	}
+	stack := onStack(stacktest.New(t, stacktest.Memory()), "")
+	stack.until = c.until
+	stack.run(t, "console", "--listen", "127.0.0.1:0", "--stack", "Shop", "--region", "eu-central-1").want(t, failure.OK, "console of stack Shop ready")
+
+	c.until = ""
+	c.run(t, "console", "--listen", strings.TrimPrefix(c.server, "http://")).want(t, failure.General, "cannot be served", "perhaps another console; choose a port with --listen")
+	c.run(t, "console", "--listen", "0.0.0.0:0").want(t, failure.Usage, "other machines could reach it")
+	c.run(t, "console", "--redact", "no-such.txt").want(t, failure.Usage, "no-such.txt of --redact cannot be used", "one path on each line")
+	c.run(t, "console", "--server", "ftp://x").want(t, failure.Usage, "cannot be used")
+}
+
 // What stands in the data folder is not replaced in silence.
 func TestDevOnAFileThatIsNotItsOwn(t *testing.T) {
 	data := t.TempDir()
@@ -273,6 +300,28 @@ func TestDemo(t *testing.T) {
 		if d := decodeLines(t, r.out); !errors.Is(c.err, runner.ErrStack) && (len(d) != 1 || d[0]["submitted"] != 3.0) {
 			t.Errorf("the output is not the report alone: %s", r.out)
 		}
+	}
+}
+
+// The folder of a demo is kept where that is asked for, and named; its workflows may be others; an interrupt is no failed proof.
+func TestDemoKeeps(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	for _, flags := range [][]string{{}, {"--output", "json"}} {
+		var got runner.Options
+		x := call{demo: func(_ context.Context, o runner.Options) (runner.Report, error) { got = o; return runner.Report{}, nil }}
+		r := x.run(t, append([]string{"demo", "--keep", "--workflows", "mine"}, flags...)...)
+		r.want(t, failure.OK, "kept in "+got.Dir)
+		if info, err := os.Stat(got.Dir); got.Workflows != "mine" || err != nil || !info.IsDir() || len(flags) > 0 && strings.Contains(r.out, "kept in") {
+			t.Errorf("%+v: %v\n%s", got, err, r.out)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	x := call{ctx: ctx, demo: func(context.Context, runner.Options) (runner.Report, error) {
+		cancel()
+		return runner.Report{}, errors.New("ended")
+	}}
+	if r := x.run(t, "demo"); r.code != failure.General || !strings.Contains(r.err, "interrupted") || strings.Contains(r.err, "--seed") {
+		t.Errorf("%+v", r)
 	}
 }
 

@@ -136,6 +136,10 @@ func TestList(t *testing.T) {
 			t.Errorf("list %s: %q, want %q", x.flags, got, x.want)
 		}
 	}
+	at := core.TimeOf(noon)
+	b.put(&core.Task{OrderID: "half-undone", Workflow: "order", ProcessState: core.Error, Phase: core.Undoing, Created: at, Ended: at.Add(core.Second), EndStep: "charge",
+		EndText: strings.Repeat("long ", 20), Steps: []core.Step{{Name: "charge", State: core.UndoWait, Attempt: 1, First: 1, FirstAt: at, ClaimedAt: at}}})
+	c.run(t, "list", "--id", "half").want(t, failure.OK, "Error (undo)", "charge: "+(strings.Repeat("long ", 20))[:51]+"…\n")
 	c.run(t, "list", "--limit", "2").want(t, failure.OK, "2 shown, there are more")
 	c.run(t, "list", "--workflow", "nothing").want(t, failure.OK, "no such orders")
 }
@@ -192,6 +196,33 @@ func TestWatchList(t *testing.T) {
 		if n := strings.Count(r.out, "stopped"); !terminal && n != 1 {
 			t.Errorf("an order that does not change was printed %d times:\n%s", n, r.out)
 		}
+	}
+	// What changes is printed again, once.
+	ctx, cancel := context.WithCancel(t.Context())
+	looks := 0
+	b.mu.Lock()
+	b.listed = func() {
+		running := *b.tasks["running"]
+		switch looks++; looks {
+		case 3:
+			running.ProcessState = core.Compensating
+		case 5:
+			running.Run++
+		case 7:
+			cancel()
+		}
+		b.tasks["running"] = &running
+	}
+	b.mu.Unlock()
+	r := call{server: server.URL, ctx: ctx}.run(t, "watch", "--interval", "10ms")
+	var states []string
+	for _, line := range strings.Split(r.out, "\n") {
+		if _, state, is := strings.Cut(line, "  running  "); is {
+			states = append(states, state)
+		}
+	}
+	if got := strings.Join(states, " "); got != "Processing Compensating Compensating" {
+		t.Errorf("%q\n%s", got, r.out)
 	}
 	call{}.run(t, "watch").want(t, failure.Unreachable, "cannot be reached")
 }

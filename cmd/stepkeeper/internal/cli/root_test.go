@@ -90,6 +90,7 @@ func TestCompletionScripts(t *testing.T) {
 
 func TestDynamicCompletion(t *testing.T) {
 	b := newBackend(noon)
+	asking(b)
 	server := serve(t, b).URL
 	call{server: server, in: `{"schema":1,"orderId":"stopped-1","workflow":"order","order":{"end":"Error"}}`}.run(t, "submit", "-").want(t, failure.OK)
 	for _, c := range []struct {
@@ -102,6 +103,12 @@ func TestDynamicCompletion(t *testing.T) {
 		{[]string{"show", ""}, "stopped-1\tError"},
 		{[]string{"resolve", "stopped-1", ""}, "charge\tFailed"},
 		{[]string{"resolve", "stopped-1", "charge", ""}, "not-happened"},
+		{[]string{"resolve", "stopped-1", "charge", "happened", ""}, ":4\n"},
+		{[]string{"show", "stopped-1", ""}, ":4\n"},
+		{[]string{"answer", ""}, "asking\tProcessing"},
+		{[]string{"answer", "asking", ""}, "approve\tWaiting"},
+		{[]string{"answer", "asking", "approve", ""}, ":4\n"},
+		{[]string{"init", ""}, ":16\n"},
 		{[]string{"workflow", "validate", ""}, "yaml\n"},
 		{[]string{"submit", ""}, "jsonl\n"},
 		{[]string{"agent", "new", "--dir", ""}, ":16\n"},
@@ -125,8 +132,13 @@ func TestDynamicCompletion(t *testing.T) {
 	} {
 		call{server: server}.run(t, append([]string{"__complete"}, c.args...)...).want(t, failure.OK, c.want)
 	}
-	if r := (call{}).run(t, "__complete", "show", ""); r.code != failure.OK || strings.Contains(r.out, "\t") {
-		t.Errorf("without a server nothing is suggested, and nothing fails: %+v", r)
+	for _, args := range [][]string{{"show", ""}, {"answer", ""}, {"answer", "asking", ""}, {"resolve", "asking", ""}} {
+		if r := (call{}).run(t, append([]string{"__complete"}, args...)...); r.code != failure.OK || strings.Contains(r.out, "\t") {
+			t.Errorf("without a server nothing is suggested, and nothing fails: %+v", r)
+		}
+	}
+	if r := (call{server: server}).run(t, "__complete", "show", "stopped-1", ""); strings.Contains(r.out, "asking") {
+		t.Errorf("a second order is suggested: %s", r.out)
 	}
 }
 
