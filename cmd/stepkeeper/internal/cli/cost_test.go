@@ -53,6 +53,21 @@ func TestCostOfOnesOwn(t *testing.T) {
 	if e := got.Yours; e == nil || e.Steps != 12 || e.Agents != 3 || e.DollarsPerMillion["load"] <= 11 || e.DollarsPerMonth["load"] != e.IdlePerMonth {
 		t.Errorf("%+v", e)
 	}
+	// Waits and answers are no calls: they are counted apart, and cost less.
+	prices := map[int]float64{}
+	for i, step := range []string{"wait: {for: 1h}", "approval: {question: Pay, answers: [pay, keep], timeout: 24h, onTimeout: stop}", "agent: bank\n    operation: x\n    grade: plain\n    timeout: 1s\n    onFailure: stop\n    undo: none"} {
+		file := write(t, "two.yaml", "workflow: two\nagents: {bank: {}}\nsteps:\n  a:\n    agent: bank\n    operation: x\n    grade: plain\n    timeout: 1s\n    onFailure: stop\n    undo: none\n  b:\n    after: [a]\n    "+step+"\n")
+		r := call{}.run(t, "cost", file, "--output", "json")
+		r.want(t, failure.OK)
+		if err := json.Unmarshal([]byte(r.out), &got); err != nil {
+			t.Fatal(err)
+		}
+		prices[i] = got.Yours.DollarsPerMillion["load"]
+	}
+	if prices[0] != prices[1] || prices[0] >= prices[2] {
+		t.Errorf("a wait, an answer and a call cost %v", prices)
+	}
+	call{}.run(t, "cost", "--prices", write(t, "prices.json", `{"lambda":"cheap"}`)).want(t, failure.Usage, "prices.json is no file of prices", "verify/cost/prices.json is one")
 	for _, wrong := range [][]string{
 		{"cost", "testdata"}, {"cost", "--steps", "0x"}, {"cost", "--steps", "101"}, {"cost", "--steps", "-1"},
 		{"cost", "--orders-per-month", "-1"}, {"cost", "--agents", "-1"}, {"cost", "--prices", "none.json"}, {"cost", "../../../../workflows/order.yaml", "--steps", "3"},
