@@ -3,6 +3,7 @@ package core_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -120,6 +121,24 @@ func TestEachPartOfADefinitionIsCompared(t *testing.T) {
 		v.Set(was)
 	}
 	each("", reflect.ValueOf(changed))
+}
+
+// The differences of a plan are in the order of the definitions, those that refuse the move among them.
+func TestDifferencesAreNamed(t *testing.T) {
+	d := moving(t)
+	to := target("fedcba", step("new"), step("a"))
+	to.Output = json.RawMessage(`{"x":1}`)
+	var got []string
+	for _, x := range core.Differences(d.def, to, d.task) {
+		got = append(got, fmt.Sprintf("%s|%s|%v", x.Step, x.What, x.Refused))
+	}
+	want := []string{
+		"b|it is removed, and was attempted|true", "c|it is removed|false", "new|it is new|false", "|the output of the workflow is another one|false",
+		"|the deadline, the limits, the status messages, the alerts or the times of agents are others|false",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
 }
 
 // A task that is moved keeps what was done, in the new order, and attempts go on where a name returns (P1).

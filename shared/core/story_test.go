@@ -544,12 +544,15 @@ func (s *story) printChanges(before, after *core.Task) {
 		s.printf("  %s", describe(after))
 	}
 	for i := range after.Steps {
-		was := ""
+		was, failed := "", ""
 		if before != nil && len(before.Steps) > i {
-			was = describeStep(&before.Steps[i])
+			was, failed = describeStep(&before.Steps[i]), describeError(before.Steps[i].Error)
 		}
 		if is := describeStep(&after.Steps[i]); is != was {
 			s.printf("    %s", is)
+		}
+		if is := describeError(after.Steps[i].Error); is != "" && is != failed {
+			s.printf("      %s", is)
 		}
 	}
 	kept := 0
@@ -621,6 +624,13 @@ func describeStep(s *core.Step) string {
 		text += ", complete by " + clock(s.CompleteBy)
 	}
 	return text
+}
+
+func describeError(e *core.StepError) string {
+	if e == nil {
+		return ""
+	}
+	return fmt.Sprintf("error of attempt %d at %s, %s: %s", e.Attempt, clock(e.At), e.Code, e.Message)
 }
 
 func describeChildren(c *core.Children) (text string) {

@@ -16,6 +16,7 @@ event submit
 event later ship/1
 ----
     ship Pending, attempt 1, 1 failed, waits until 12:00:01, complete by 12:00:06
+      error of attempt 1 at 12:00:00, http-503: the service is not well
     attempt ship/1 ended: retry-later http-503
   -> scheduler: wake ship/1, at 12:00:01
   due 12:00:06
@@ -39,6 +40,7 @@ event failed bill/1
 ----
   Compensating, because of failure
     bill Compensating, attempt 2, 1 failed, locked by scheduler-1, complete by 12:00:31
+      error of attempt 1 at 12:00:01, refused: the service refused
     attempt bill/1 ended: failed refused
   -> east-agent: undo-bill (undo/2), key o1/0/bill, stop by 12:00:31 {"order":{"n":1},"seen":{"ship":{"of":"ship"}}}
   due 12:00:06

@@ -13,6 +13,7 @@ event submit
 event later pay/1
 ----
     pay Pending, attempt 1, 1 failed, waits until 12:00:01, complete by 12:00:06
+      error of attempt 1 at 12:00:00, http-503: the service is not well
     attempt pay/1 ended: retry-later http-503
   -> scheduler: wake pay/1, at 12:00:01
   due 12:00:06
@@ -36,6 +37,7 @@ event failed ship/1
 ----
   Compensating, because of failure
     ship Compensating, attempt 2, 1 failed, locked by scheduler-1, complete by 12:00:31
+      error of attempt 1 at 12:00:01, refused: the service refused
     attempt ship/1 ended: failed refused
   -> ship-agent: undo-ship (undo/2), key o1/0/ship, stop by 12:00:31 {"order":{"n":1},"seen":{"pay":{"of":"pay"}}}
   due 12:00:06
@@ -50,6 +52,7 @@ event undone ship/2
 event undo-later pay/3
 ----
     pay UndoWait, attempt 3, 1 failed, 1 undos failed, waits until 12:00:03, complete by 12:00:08
+      error of attempt 3 at 12:00:01, http-503: the service is not well
     attempt pay/3 ended: retry-later http-503
   -> scheduler: wake pay/3, at 12:00:03
   due 12:00:06

@@ -11,6 +11,7 @@ event submit
 event later pay/1
 ----
     pay Pending, attempt 1, 1 failed, waits until 12:00:01, complete by 12:00:06
+      error of attempt 1 at 12:00:00, http-503: the service is not well
     attempt pay/1 ended: retry-later http-503
   -> scheduler: wake pay/1, at 12:00:01
   due 12:00:06
@@ -26,6 +27,7 @@ event wake pay/1
 event later pay/2
 ----
     pay Pending, attempt 2, 2 failed, waits until 12:00:03, complete by 12:00:08
+      error of attempt 2 at 12:00:01, http-503: the service is not well
     attempt pay/2 ended: retry-later http-503
   -> scheduler: wake pay/2, at 12:00:03
   due 12:00:06

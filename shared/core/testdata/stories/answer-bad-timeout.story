@@ -5,6 +5,7 @@ event submit
 ----
   Error (forward)
     approve Failed
+      error of attempt 0 at 12:00:00, expression: input: timeout must be more than 0 and at most 366 days
   -> shop: failed, number 1, approve expression input: timeout must be more than 0 and at most 366 days
        approve Failed, attempt 0
   -> operator: forward of step "approve", expression: input: timeout must be more than 0 and at most 366 days (answer to command 0; can be undone)

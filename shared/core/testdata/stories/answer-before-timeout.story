@@ -18,6 +18,7 @@ event failed x/1
 ----
   Error (forward)
     x Failed, attempt 1, 1 failed
+      error of attempt 1 at 12:00:00, refused: the service refused
     approve Waiting, attempt 1, round 1, waits until 12:10:00
     late Waiting, attempt 1, round 1, waits until 12:10:00
     attempt x/1 ended: failed refused
@@ -43,6 +44,7 @@ event resubmit r1
   Compensating, because of failure
     x Compensating, attempt 2, locked by scheduler-1, complete by 12:20:30
     approve Compensated, attempt 1, round 1, ann: "no", decided "no" by ann
+      error of attempt 1 at 12:20:00, answer-refused: ann answered "no"
     late Compensated, attempt 1, round 1
   -> x-agent: undo-x (undo/2), key o1/0/x, stop by 12:20:30 {"order":{"n":1}}
   due 12:20:30

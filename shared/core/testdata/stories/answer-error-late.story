@@ -15,6 +15,7 @@ event failed x/1
 ----
   Error (forward)
     x Failed, attempt 1, 1 failed
+      error of attempt 1 at 12:00:00, refused: the service refused
     again Waiting, attempt 1, round 1, needs 2, waits until 12:10:00
     attempt x/1 ended: failed refused
   -> shop: failed, number 1, x refused the service refused

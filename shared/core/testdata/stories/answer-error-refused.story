@@ -16,6 +16,7 @@ event failed x/1
   Error (forward)
     approve Waiting, attempt 1, round 1, waits until 13:00:00
     x Failed, attempt 1, 1 failed
+      error of attempt 1 at 12:00:00, refused: the service refused
     attempt x/1 ended: failed refused
   -> shop: failed, number 1, x refused the service refused
        approve Waiting, attempt 1
@@ -35,6 +36,7 @@ event resubmit r1
   resubmit r1 accepted: 
   Compensating, because of failure
     approve Failed, attempt 1, round 1, ann: "no", decided "no" by ann
+      error of attempt 1 at 12:00:00, answer-refused: ann answered "no"
     x UndoWait, attempt 1, waits until 12:00:31.001, complete by 12:00:36.001
   -> scheduler: wake x/1, at 12:00:31.001
   due 12:00:36.001

@@ -23,6 +23,7 @@ event failed x/1
 ----
   Error (forward)
     x Failed, attempt 1, 1 failed
+      error of attempt 1 at 12:00:00, refused: the service refused
     approve Waiting, attempt 1, round 1, waits until 13:00:00
     refused Waiting, attempt 1, round 1, waits until 13:00:00
     again Waiting, attempt 1, round 1, needs 2, waits until 13:00:00
@@ -72,6 +73,7 @@ event resubmit r1
     x Compensating, attempt 2, locked by scheduler-1, complete by 12:00:30
     approve Compensated, attempt 1, round 1, ann: "yes", decided "yes" by ann
     refused Compensated, attempt 1, round 1, ann: "no", decided "no" by ann
+      error of attempt 1 at 12:00:00, answer-refused: ann answered "no"
     again Compensated, attempt 1, round 1, needs 2, ann: "yes"
   -> x-agent: undo-x (undo/2), key o1/0/x, stop by 12:00:30 {"order":{"n":1}}
   due 12:00:30

@@ -16,6 +16,7 @@ event answer bought no by=shop id=a1
   answer a1 accepted: 
   Error (forward)
     b Failed, attempt 1, round 1, decided "no" by shop
+      error of attempt 1 at 12:00:00, answer-refused: the event bought came with a value that the workflow refuses
     c Processed, attempt 1, round 1, decided "no" by shop
   -> shop: failed, number 1, b answer-refused the event bought came with a value that the workflow refuses
        b Failed, attempt 1

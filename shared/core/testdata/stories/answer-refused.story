@@ -15,6 +15,7 @@ event answer approve/1 no by=ann
   answer a1 accepted: 
   Error (forward)
     approve Failed, attempt 1, round 1, ann: "no", decided "no" by ann
+      error of attempt 1 at 12:00:00, answer-refused: ann answered "no"
   -> shop: failed, number 1, approve answer-refused ann answered "no"
        approve Failed, attempt 1
        b Pending, attempt 0

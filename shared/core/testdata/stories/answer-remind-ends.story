@@ -39,6 +39,7 @@ supervisor: Overdue{"Step":"other","Attempt":1,"Backlog":false}
   Error (forward)
     approve Waiting, attempt 1, round 1, needs 2, waits until day 2 12:00:00
     other Failed, attempt 1, 1 failed
+      error of attempt 1 at 13:00:00, timeout: no reply by the complete-by time
     attempt other/1 ended: overdue timeout
   -> scheduler: settle
   due 13:01:00

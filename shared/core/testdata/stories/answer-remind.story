@@ -58,6 +58,7 @@ supervisor: Overdue{"Step":"approve","Attempt":1,"Backlog":false}
   Compensated, because of failure
     approve-ask Compensated, attempt 1
     approve Compensated, attempt 1, round 1, decided null by timeout
+      error of attempt 1 at 12:17:00, answer-timeout: no answer came in time
   -> shop: undone, number 1, approve answer-timeout no answer came in time
        approve-ask Compensated, attempt 1
        approve Compensated, attempt 1

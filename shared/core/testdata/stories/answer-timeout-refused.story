@@ -14,6 +14,7 @@ event wake approve/1
 12:10:00
   Error (forward)
     approve Failed, attempt 1, round 1, decided "no" by timeout
+      error of attempt 1 at 12:10:00, answer-refused: timeout answered "no"
   -> shop: failed, number 1, approve answer-refused timeout answered "no"
        approve Failed, attempt 1
   -> operator: forward of step "approve", answer-refused: timeout answered "no" (answer to command 0; can be undone)

@@ -14,6 +14,7 @@ event wake approve/1
 12:10:00
   Error (forward)
     approve Failed, attempt 1, round 1, decided null by timeout
+      error of attempt 1 at 12:10:00, answer-timeout: no answer came in time
   -> shop: failed, number 1, approve answer-timeout no answer came in time
        approve Failed, attempt 1
   -> operator: forward of step "approve", answer-timeout: no answer came in time (answer to command 0; can be undone)

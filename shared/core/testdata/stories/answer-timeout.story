@@ -34,6 +34,7 @@ event wake approve/1
 ----
   Compensating, because of failure
     approve Failed, attempt 1, round 1, decided null by timeout
+      error of attempt 1 at 12:11:00, answer-timeout: no answer came in time
     b Compensating, attempt 2, locked by scheduler-1, complete by 12:11:30
   -> b-agent: undo-b (undo/2), key o1/0/b, stop by 12:11:30 {"order":{"n":1},"seen":{"b":{"of":"b"}}}
   due 12:11:05

@@ -32,6 +32,7 @@ event answer approve/1 yes by=ann
 event failed approve-ask/1
 ----
     approve-ask Compensated, attempt 1, 1 failed, failed for good: refused
+      error of attempt 1 at 12:00:00, refused: the service refused
     attempt approve-ask/1 ended: failed refused
   due 12:00:30
 

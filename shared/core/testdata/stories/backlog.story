@@ -51,6 +51,7 @@ sweep backlog=pay
 supervisor: Overdue{"Step":"pay","Attempt":3,"Backlog":true}
   Error (forward)
     pay Failed, attempt 3
+      error of attempt 3 at 12:03:00, queue: its requests waited in the agent's queue for longer than maxQueueTime
     attempt pay/3 ended: overdue queue
   -> scheduler: settle
   due 12:04:00

@@ -21,6 +21,7 @@ event failed b/1
 ----
   Compensating, because of failure
     b Compensating, attempt 2, 1 failed, locked by scheduler-1, complete by 12:00:30
+      error of attempt 1 at 12:00:00, refused: the service refused
     attempt b/1 ended: failed refused
   -> b-agent: undo-b (undo/2), key o1/0/b, stop by 12:00:30 {"order":{"n":1},"seen":{"a":{"of":"a"}}}
   due 12:00:30

@@ -19,6 +19,7 @@ event failed a/1 crash
 ----
   Error (forward)
     a Failed, attempt 1, 1 failed
+      error of attempt 1 at 12:00:00, refused: the service refused
     attempt a/1 ended: failed refused
   -> parent/1: error refused the service refused
   -> operator: forward of step "a", refused: the service refused (answer to command 0)

@@ -15,6 +15,7 @@ sweep
 supervisor: Overdue{"Step":"a","Attempt":1,"Backlog":false}
   Error (forward)
     a Failed, attempt 1, 1 failed
+      error of attempt 1 at 12:00:31, timeout: no reply by the complete-by time
     attempt a/1 ended: overdue timeout
   -> scheduler: settle
   due 12:01:31

@@ -15,6 +15,7 @@ event failed a/1
 ----
   Error (forward)
     a Failed, attempt 1, 1 failed
+      error of attempt 1 at 12:00:00, refused: the service refused
     attempt a/1 ended: failed refused
   -> shop: failed, number 1, a refused the service refused
        a Failed, attempt 1
@@ -29,6 +30,7 @@ sweep
 12:00:41
 supervisor: Overdue{"Step":"b","Attempt":1,"Backlog":false}
     b Failed, attempt 1
+      error of attempt 1 at 12:00:41, timeout: no reply by the complete-by time
     attempt b/1 ended: overdue timeout
   attention 12:00:00
 

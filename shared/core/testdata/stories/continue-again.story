@@ -15,6 +15,7 @@ event submit
 event failed fedex/1
 ----
     fedex Compensating, attempt 2, 1 failed, failed for good: refused, locked by scheduler-1, complete by 12:00:30
+      error of attempt 1 at 12:00:00, refused: the service refused
     attempt fedex/1 ended: failed refused
   -> fedex-agent: undo-fedex (undo/2), key o1/0/fedex, stop by 12:00:30 {"order":{"n":1}}
   due 12:00:30
@@ -32,6 +33,7 @@ event failed dhl/1
 ----
   Compensating, because of failure
     dhl Failed, attempt 1, 1 failed
+      error of attempt 1 at 12:00:00, refused: the service refused
     bill Compensating, attempt 2, locked by scheduler-1, complete by 12:00:30
     attempt dhl/1 ended: failed refused
     attempt bill/1 ended: superseded
@@ -69,6 +71,7 @@ event resubmit r1
 event later fedex/3 run=1
 ----
     fedex Pending, attempt 3, 1 failed, waits until 12:00:01, complete by 12:00:06
+      error of attempt 3 at 12:00:00, http-503: the service is not well
     attempt fedex/3 ended: retry-later http-503
   -> scheduler: wake fedex/3, at 12:00:01
   due 12:00:06

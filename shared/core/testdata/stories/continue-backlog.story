@@ -14,6 +14,7 @@ event submit
 event failed fedex/1
 ----
     fedex Compensating, attempt 2, 1 failed, failed for good: refused, locked by scheduler-1, complete by 12:00:30
+      error of attempt 1 at 12:00:00, refused: the service refused
     attempt fedex/1 ended: failed refused
   -> fedex-agent: undo-fedex (undo/2), key o1/0/fedex, stop by 12:00:30 {"order":{"n":1}}
   due 12:00:30
@@ -28,6 +29,7 @@ supervisor: Overdue{"Step":"fedex","Attempt":2,"Backlog":true}
   -> scheduler: wake fedex/2, at 12:00:31
 supervisor: Overdue{"Step":"bill","Attempt":1,"Backlog":false}
     bill Pending, attempt 1, 1 failed, waits until 12:00:32, complete by 12:00:37
+      error of attempt 1 at 12:00:31, timeout: no reply by the complete-by time
     attempt bill/1 ended: overdue timeout
   -> scheduler: wake bill/1, at 12:00:32
   due 12:00:36
@@ -45,6 +47,7 @@ sweep backlog=fedex
 supervisor: Overdue{"Step":"fedex","Attempt":3,"Backlog":true}
   Error (forward)
     fedex UndoWait, attempt 3, 1 failed, failed for good: refused
+      error of attempt 3 at 12:01:33, queue: its requests waited in the agent's queue for longer than maxQueueTime
     bill Pending, attempt 1, 1 failed
     attempt fedex/3 ended: overdue queue
   -> scheduler: settle

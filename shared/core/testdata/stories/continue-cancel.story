@@ -17,6 +17,7 @@ event submit
 event failed fedex/1
 ----
     fedex Compensating, attempt 2, 1 failed, failed for good: refused, locked by scheduler-1, complete by 12:00:30
+      error of attempt 1 at 12:00:00, refused: the service refused
     attempt fedex/1 ended: failed refused
   -> fedex-agent: undo-fedex (undo/2), key o1/0/fedex, stop by 12:00:30 {"order":{"n":1}}
   due 12:00:30
@@ -29,6 +30,7 @@ event undone fedex/2
 event failed post/1
 ----
     post Compensating, attempt 2, 1 failed, failed for good: refused, locked by scheduler-1, complete by 12:00:30
+      error of attempt 1 at 12:00:00, refused: the service refused
     attempt post/1 ended: failed refused
   -> post-agent: undo-post (undo/2), key o1/0/post, stop by 12:00:30 {"order":{"n":1}}
   due 12:00:30
@@ -36,6 +38,7 @@ event failed post/1
 event undo-failed post/2
 ----
     post UndoWait, attempt 2, 1 failed, 1 undos failed, failed for good: refused, waits until 12:00:02, complete by 12:00:07
+      error of attempt 2 at 12:00:00, refused: the service refused
     attempt post/2 ended: failed refused
   -> scheduler: wake post/2, at 12:00:02
   due 12:00:07

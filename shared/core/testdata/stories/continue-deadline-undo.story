@@ -15,6 +15,7 @@ event submit
 event failed fedex/1
 ----
     fedex UndoWait, attempt 1, 1 failed, failed for good: refused, waits until 12:00:31.001, complete by 12:00:36.001
+      error of attempt 1 at 12:00:00, refused: the service refused
     attempt fedex/1 ended: failed refused
   -> scheduler: wake fedex/1, at 12:00:31.001
   due 12:00:20

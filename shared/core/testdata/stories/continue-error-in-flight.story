@@ -19,6 +19,7 @@ event submit
 event failed fedex/1
 ----
     fedex Compensating, attempt 2, 1 failed, failed for good: refused, locked by scheduler-1, complete by 12:00:30
+      error of attempt 1 at 12:00:00, refused: the service refused
     attempt fedex/1 ended: failed refused
   -> fedex-agent: undo-fedex (undo/2), key o1/0/fedex, stop by 12:00:30 {"order":{"n":1}}
   due 12:00:30
@@ -26,6 +27,7 @@ event failed fedex/1
 event failed post/1
 ----
     post Compensating, attempt 2, 1 failed, failed for good: refused, locked by scheduler-1, complete by 12:00:30
+      error of attempt 1 at 12:00:00, refused: the service refused
     attempt post/1 ended: failed refused
   -> post-agent: undo-post (undo/2), key o1/0/post, stop by 12:00:30 {"order":{"n":1}}
   due 12:00:30
@@ -34,6 +36,7 @@ event failed bill/1
 ----
   Error (forward)
     bill Failed, attempt 1, 1 failed
+      error of attempt 1 at 12:00:00, refused: the service refused
     attempt bill/1 ended: failed refused
   -> shop: failed, number 1, bill refused the service refused
        fedex Compensating, attempt 2
@@ -47,6 +50,7 @@ event failed bill/1
 event undo-failed post/2
 ----
     post UndoWait, attempt 2, 1 failed, 1 undos failed, failed for good: refused
+      error of attempt 2 at 12:00:00, refused: the service refused
     attempt post/2 ended: failed refused
   due 12:00:30
 

@@ -16,6 +16,7 @@ event submit
 event failed fedex/1
 ----
     fedex Compensating, attempt 2, 1 failed, failed for good: refused, locked by scheduler-1, complete by 12:00:30
+      error of attempt 1 at 12:00:00, refused: the service refused
     attempt fedex/1 ended: failed refused
   -> fedex-agent: undo-fedex (undo/2), key o1/0/fedex, stop by 12:00:30 {"order":{"n":1}}
   due 12:00:30
@@ -23,6 +24,7 @@ event failed fedex/1
 event undo-failed fedex/2
 ----
     fedex UndoWait, attempt 2, 1 failed, 1 undos failed, failed for good: refused, waits until 12:00:02, complete by 12:00:07
+      error of attempt 2 at 12:00:00, refused: the service refused
     attempt fedex/2 ended: failed refused
   -> scheduler: wake fedex/2, at 12:00:02
   due 12:00:07
@@ -39,6 +41,7 @@ event undo-failed fedex/3
 ----
   Error (forward)
     fedex UndoWait, attempt 3, 1 failed, 2 undos failed, failed for good: refused
+      error of attempt 3 at 12:00:05, refused: the service refused
     attempt fedex/3 ended: failed refused
   -> shop: failed, number 1, fedex refused the service refused
        fedex UndoWait, attempt 3
@@ -73,6 +76,7 @@ event resubmit r1
 event undo-failed fedex/4
 ----
     fedex UndoWait, attempt 4, 1 undos failed, failed for good: refused, waits until 12:00:47, complete by 12:00:52
+      error of attempt 4 at 12:00:45, refused: the service refused
     attempt fedex/4 ended: failed refused
   -> scheduler: wake fedex/4, at 12:00:47
   due 12:00:52
@@ -89,6 +93,7 @@ event undo-failed fedex/5
 ----
   Error (forward)
     fedex UndoWait, attempt 5, 2 undos failed, failed for good: refused
+      error of attempt 5 at 12:00:50, refused: the service refused
     attempt fedex/5 ended: failed refused
   -> shop: failed, number 2, fedex refused the service refused
        fedex UndoWait, attempt 5

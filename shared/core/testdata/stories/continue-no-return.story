@@ -22,6 +22,7 @@ event done pay/1
 event failed fedex/1
 ----
     fedex Compensating, attempt 2, 1 failed, failed for good: refused, locked by scheduler-1, complete by 12:00:30
+      error of attempt 1 at 12:00:00, refused: the service refused
     attempt fedex/1 ended: failed refused
   -> fedex-agent: undo-fedex (undo/2), key o1/0/fedex, stop by 12:00:30 {"order":{"n":1},"seen":{"pay":{"of":"pay"}}}
   due 12:00:30
@@ -37,6 +38,7 @@ event failed dhl/1
 ----
   Error (forward)
     dhl Failed, attempt 1, 1 failed
+      error of attempt 1 at 12:00:00, refused: the service refused
     attempt dhl/1 ended: failed refused
   -> shop: failed, number 1, dhl refused the service refused
        pay Processed, attempt 1

@@ -16,6 +16,7 @@ event submit
 event failed hint/1
 ----
     hint Compensated, attempt 1, 1 failed, failed for good: refused
+      error of attempt 1 at 12:00:00, refused: the service refused
     attempt hint/1 ended: failed refused
   due 12:00:30
 
@@ -25,6 +26,7 @@ sweep
 12:00:31
 supervisor: Overdue{"Step":"hunch","Attempt":1,"Backlog":false}
     hunch UndoWait, attempt 1, 1 failed, failed for good: timeout, complete by 12:00:36
+      error of attempt 1 at 12:00:31, timeout: no reply by the complete-by time
     attempt hunch/1 ended: overdue timeout
   -> scheduler: wake hunch/1, now
   due 12:00:36

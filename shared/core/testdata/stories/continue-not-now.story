@@ -14,6 +14,7 @@ event submit
 event failed fedex/1
 ----
     fedex Compensating, attempt 2, 1 failed, failed for good: refused, locked by scheduler-1, complete by 12:00:30
+      error of attempt 1 at 12:00:00, refused: the service refused
     attempt fedex/1 ended: failed refused
   -> fedex-agent: undo-fedex (undo/2), key o1/0/fedex, stop by 12:00:30 {"order":{"n":1}}
   due 12:00:30
@@ -21,6 +22,7 @@ event failed fedex/1
 event undo-not-now fedex/2
 ----
     fedex UndoWait, attempt 2, 1 failed, failed for good: refused, waits until 12:00:02.911, complete by 12:00:07.911
+      error of attempt 2 at 12:00:00, unauthorized: no call was made
     attempt fedex/2 ended: retry-later unauthorized
   -> scheduler: wake fedex/2, at 12:00:02.911
   due 12:00:07.911
@@ -37,6 +39,7 @@ event undo-not-now fedex/3
 ----
   Error (forward)
     fedex UndoWait, attempt 3, 1 failed, failed for good: refused
+      error of attempt 3 at 12:00:05, unauthorized: the agent has not called its service for longer than maxQueueTime: no call was made
     attempt fedex/3 ended: retry-later unauthorized
   -> shop: failed, number 1, fedex unauthorized the agent has not called its service for longer than maxQueueTime: no call was made
        fedex UndoWait, attempt 3

@@ -16,6 +16,7 @@ sweep
 12:00:31
 supervisor: Overdue{"Step":"fedex","Attempt":1,"Backlog":false}
     fedex UndoWait, attempt 1, 1 failed, failed for good: timeout, complete by 12:00:36
+      error of attempt 1 at 12:00:31, timeout: no reply by the complete-by time
     attempt fedex/1 ended: overdue timeout
   -> scheduler: wake fedex/1, now
   due 12:00:36
@@ -53,6 +54,7 @@ sweep
 12:01:33
 supervisor: Overdue{"Step":"fedex","Attempt":2,"Backlog":false}
     fedex UndoWait, attempt 2, 1 failed, 1 undos failed, failed for good: timeout, waits until 12:01:35, complete by 12:01:40
+      error of attempt 2 at 12:01:33, timeout: no reply to the undo by the complete-by time
     attempt fedex/2 ended: overdue timeout
   -> scheduler: wake fedex/2, at 12:01:35
   due 12:01:40

@@ -19,6 +19,7 @@ event submit
 event failed fedex/1
 ----
     fedex Compensating, attempt 2, 1 failed, failed for good: refused, locked by scheduler-1, complete by 12:00:30
+      error of attempt 1 at 12:00:00, refused: the service refused
     attempt fedex/1 ended: failed refused
   -> fedex-agent: undo-fedex (undo/2), key o1/0/fedex, stop by 12:00:30 {"order":{"n":1}}
   due 12:00:30
@@ -26,6 +27,7 @@ event failed fedex/1
 event failed post/1
 ----
     post UndoWait, attempt 1, 1 failed, failed for good: refused, waits until 12:00:31.001, complete by 12:00:36.001
+      error of attempt 1 at 12:00:00, refused: the service refused
     attempt post/1 ended: failed refused
   -> scheduler: wake post/1, at 12:00:31.001
   due 12:00:30
@@ -34,6 +36,7 @@ event failed bill/1
 ----
   Compensating, because of failure
     bill Compensating, attempt 2, 1 failed, locked by scheduler-1, complete by 12:00:30
+      error of attempt 1 at 12:00:00, refused: the service refused
     attempt bill/1 ended: failed refused
   -> bill-agent: undo-bill (undo/2), key o1/0/bill, stop by 12:00:30 {"order":{"n":1}}
   due 12:00:30

@@ -15,6 +15,7 @@ event failed fedex/1
 ----
   Error (forward)
     fedex UndoWait, attempt 1, 1 failed, failed for good: refused
+      error of attempt 0 at 12:00:00, expression: undo input: no such field
     attempt fedex/1 ended: failed refused
   -> shop: failed, number 1, fedex expression undo input: no such field
        fedex UndoWait, attempt 1

@@ -17,6 +17,7 @@ event submit
 event failed fedex/1
 ----
     fedex Compensating, attempt 2, 1 failed, failed for good: refused, locked by scheduler-1, complete by 12:00:30
+      error of attempt 1 at 12:00:00, refused: the service refused
     attempt fedex/1 ended: failed refused
   -> fedex-agent: undo-fedex (undo/2), key o1/0/fedex, stop by 12:00:30 {"order":{"n":1}}
   due 12:00:30
@@ -36,6 +37,7 @@ event done fedex/1
 event undo-later fedex/2
 ----
     fedex UndoWait, attempt 2, 1 failed, 1 undos failed, failed for good: refused, waits until 12:00:02, complete by 12:00:07
+      error of attempt 2 at 12:00:00, http-503: the service is not well
     attempt fedex/2 ended: retry-later http-503
   -> scheduler: wake fedex/2, at 12:00:02
   due 12:00:07

@@ -25,6 +25,7 @@ event later b/1
 ----
 12:00:19
     b Pending, attempt 1, 1 failed, waits until 12:00:20, complete by 12:00:25
+      error of attempt 1 at 12:00:19, http-503: the service is not well
     attempt b/1 ended: retry-later http-503
   -> scheduler: wake b/1, at 12:00:20
   due 12:00:20
@@ -54,6 +55,7 @@ supervisor: Overdue{"Step":"b","Attempt":1,"Backlog":false}
   -> scheduler: wake b/1, now
 supervisor: Overdue{"Step":"c","Attempt":1,"Backlog":false}
     c Failed, attempt 1, complete by 12:00:35
+      error of attempt 1 at 12:00:30, timeout: no reply by the complete-by time
     attempt c/1 ended: overdue timeout
   -> scheduler: wake c/1, now
   due 12:00:35

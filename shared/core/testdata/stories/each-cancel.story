@@ -18,6 +18,7 @@ event child ship 0/1 compensated
 ----
   Error (forward)
     ship Failed, attempt 1, next 1 of 1, 1 failed: [0], failed: it was undone
+      error of attempt 1 at 12:00:00, children-failed: 1 of 1 children failed, 0 may; the first: child 0, failed: it was undone
   -> shop: failed, number 1, ship children-failed 1 of 1 children failed, 0 may; the first: child 0, failed: it was undone
        ship Failed, attempt 1
   -> operator: forward of step "ship", children-failed: 1 of 1 children failed, 0 may; the first: child 0, failed: it was undone (answer to command 0)

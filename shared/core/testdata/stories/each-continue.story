@@ -20,6 +20,7 @@ event child ship 0/1 processed
 event child ship 1/1 compensated code=no-stock
 ----
     ship Waiting, attempt 2, failed for good: children-failed, next 2 of 2, open 1, open 0, 1 failed: [1], no-stock: it was undone, waits until 12:10:00, complete by 12:10:05
+      error of attempt 1 at 12:00:00, children-failed: 1 of 2 children failed, 0 may; the first: child 1, no-stock: it was undone
   -> o1~ship~1/2: undo {"item":"b","index":1}
   -> o1~ship~0/2: undo {"item":"a","index":0}
   -> scheduler: wake ship/2, at 12:10:00

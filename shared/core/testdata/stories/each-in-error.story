@@ -17,6 +17,7 @@ event failed x/1
   Error (forward)
     ship Waiting, attempt 1, next 1 of 3, open 0, waits until 12:10:00
     x Failed, attempt 1, 1 failed
+      error of attempt 1 at 12:00:00, refused: the service refused
     attempt x/1 ended: failed refused
   -> shop: failed, number 1, x refused the service refused
        ship Waiting, attempt 1

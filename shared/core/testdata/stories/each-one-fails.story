@@ -22,6 +22,7 @@ event child ship 0/1 compensated code=no-stock
 ----
   Compensating, because of failure
     ship Waiting, attempt 2, next 1 of 1, open 0, 1 failed: [0], no-stock: it was undone, waits until 12:10:00, complete by 12:10:05
+      error of attempt 1 at 12:00:00, no-stock: it was undone
   -> o1~ship~0/2: undo {"n":1}
   -> scheduler: wake ship/2, at 12:10:00
   due 12:00:30

@@ -13,6 +13,7 @@ event child ship 0/1 compensated
 ----
   Compensating, because of failure
     ship Waiting, attempt 2, next 1 of 1, open 0, 1 failed: [0], failed: it was undone, waits until 12:10:00, complete by 12:10:05
+      error of attempt 1 at 12:00:00, children-failed: 1 of 1 children failed, 0 may; the first: child 0, failed: it was undone
   -> o1~ship~0/2: undo {"item":"a","index":0}
   -> scheduler: wake ship/2, at 12:10:00
   due 12:10:05

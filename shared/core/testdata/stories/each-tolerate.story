@@ -32,6 +32,7 @@ event child ship 3/1 processed
 ----
   Compensating, because of failure
     ship Waiting, attempt 2, next 4 of 4, open 3, open 2, open 1, undone down to 1, 2 failed: [1 2], no-stock: it was undone, waits until 12:10:00, complete by 12:10:05
+      error of attempt 1 at 12:00:00, children-failed: 2 of 4 children failed, 1 may; the first: child 1, no-stock: it was undone
   -> o1~ship~3/2: undo {"item":"d","index":3}
   -> o1~ship~2/2: undo {"item":"c","index":2}
   -> o1~ship~1/2: undo {"item":"b","index":1}

@@ -23,6 +23,7 @@ event failed x/1
 ----
   Compensating, because of failure
     x Compensating, attempt 2, 1 failed, locked by scheduler-1, complete by 12:00:30
+      error of attempt 1 at 12:00:00, refused: the service refused
     attempt x/1 ended: failed refused
   -> x-agent: undo-x (undo/2), key o1/0/x, stop by 12:00:30 {"order":{"n":1}}
   due 12:00:30

@@ -18,6 +18,7 @@ event done a/1
   Compensating, because of failure
     a Compensating, attempt 2, locked by scheduler-1, complete by 12:00:30
     c Failed
+      error of attempt 0 at 12:00:00, expression: input: no such field
   -> a-agent: undo-a (undo/2), key o1/0/a, stop by 12:00:30 {"order":{"n":1},"seen":{"a":{"of":"a"}}}
   due 12:00:30
 

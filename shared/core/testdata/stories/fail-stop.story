@@ -22,6 +22,7 @@ event done a/1
   Error (forward)
     a Processed, attempt 1
     large Failed
+      error of attempt 0 at 12:00:00, too-large: it is refused by rule
     small Skipped
   -> shop: failed, number 1, large too-large it is refused by rule
        a Processed, attempt 1

@@ -19,6 +19,7 @@ event done a/1
   Compensating, because of failure
     a Compensating, attempt 2, locked by scheduler-1, complete by 12:00:30
     large Failed
+      error of attempt 0 at 12:00:00, too-large: it is refused by rule
   -> a-agent: undo-a (undo/2), key o1/0/a, stop by 12:00:30 {"order":{"n":1},"seen":{"a":{"of":"a"}}}
   due 12:00:30
 

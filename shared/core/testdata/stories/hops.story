@@ -14,6 +14,7 @@ event submit
 event later a/1
 ----
     a Pending, attempt 1, 1 failed, waits until 12:00:01, complete by 12:00:06
+      error of attempt 1 at 12:00:00, http-503: the service is not well
     attempt a/1 ended: retry-later http-503
   -> scheduler: wake a/1, at 12:00:01
   due 12:00:06
@@ -30,6 +31,7 @@ event done a/2
 ----
   Error (forward)
     a Processed, attempt 2, 1 failed
+      error of attempt 0 at 12:00:01, hops: the task used up its hop budget: a loop, or far more retries than planned
   -> shop: failed, number 1, b hops the task used up its hop budget: a loop, or far more retries than planned
        a Processed, attempt 2
        b Pending, attempt 0
@@ -50,6 +52,7 @@ event failed b/1
 ----
   Compensating, because of failure
     b Compensating, attempt 2, 1 failed, locked by scheduler-1, complete by 12:00:31
+      error of attempt 1 at 12:00:01, refused: the service refused
     attempt b/1 ended: failed refused
   -> b-agent: undo-b (undo/2), key o1/0/b, stop by 12:00:31 {"order":{"n":1},"seen":{"a":{"of":"a"}}}
   due 12:00:31

@@ -19,10 +19,12 @@ sweep
 supervisor: Overdue{"Step":"fenced","Attempt":1,"Backlog":false}
   Compensating, because of failure
     fenced Failed, attempt 1, 1 failed, complete by 12:00:35
+      error of attempt 1 at 12:00:30, timeout: no reply by the complete-by time
     attempt fenced/1 ended: overdue timeout
   -> scheduler: wake fenced/1, now
 supervisor: Overdue{"Step":"slow","Attempt":1,"Backlog":false}
     slow Failed, attempt 1, complete by 12:00:35
+      error of attempt 1 at 12:00:30, timeout: no reply by the complete-by time
     attempt slow/1 ended: overdue timeout
   -> scheduler: wake slow/1, now
   due 12:00:35

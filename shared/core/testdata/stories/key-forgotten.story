@@ -14,6 +14,7 @@ event submit
 event later pay/1
 ----
     pay Pending, attempt 1, 1 failed, waits until 12:00:01, complete by 12:00:06
+      error of attempt 1 at 12:00:00, http-503: the service is not well
     attempt pay/1 ended: retry-later http-503
   -> scheduler: wake pay/1, at 12:00:01
   due 12:00:06
@@ -29,6 +30,7 @@ event wake pay/1
 event later pay/2
 ----
     pay Pending, attempt 2, 2 failed, waits until 12:05:01, complete by 12:05:06
+      error of attempt 2 at 12:00:01, http-503: the service is not well
     attempt pay/2 ended: retry-later http-503
   -> scheduler: wake pay/2, at 12:05:01
   due 12:00:06
@@ -45,6 +47,7 @@ event wake pay/2
 event later pay/3
 ----
     pay Pending, attempt 3, 3 failed, waits until 12:10:01, complete by 12:10:06
+      error of attempt 3 at 12:05:01, http-503: the service is not well
     attempt pay/3 ended: retry-later http-503
   -> scheduler: wake pay/3, at 12:10:01
   due 12:00:06
@@ -55,6 +58,7 @@ event wake pay/3
 12:10:01
   Error (forward)
     pay Failed, attempt 3, 3 failed
+      error of attempt 3 at 12:10:01, key-forgotten: it is in doubt, and was not asked again, because its service may not know the idempotency key any more (keyRetention): find out at the service whether it happened, and resolve it
   -> shop: failed, number 1, pay key-forgotten it is in doubt, and was not asked again, because its service may not know the idempotency key any more (keyRetention): find out at the service whether it happened, and resolve it
        pay Failed, attempt 3
   -> operator: forward of step "pay", key-forgotten: it is in doubt, and was not asked again, because its service may not know the idempotency key any more (keyRetention): find out at the service whether it happened, and resolve it (answer to command 0; can be undone)
@@ -86,6 +90,7 @@ event resubmit x3 command=1
 event later pay/4
 ----
     pay Pending, attempt 4, 1 failed, waits until 12:11:02, complete by 12:11:07
+      error of attempt 4 at 12:11:01, http-503: the service is not well
     attempt pay/4 ended: retry-later http-503
   -> scheduler: wake pay/4, at 12:11:02
   due 12:11:07

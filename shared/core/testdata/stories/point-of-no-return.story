@@ -29,6 +29,7 @@ sweep
 supervisor: Overdue{"Step":"confirm","Attempt":1,"Backlog":false}
   Error (forward)
     confirm Failed, attempt 1, 1 failed
+      error of attempt 1 at 12:00:30, timeout: no reply by the complete-by time
     attempt confirm/1 ended: overdue timeout
   -> scheduler: settle
   due 12:01:30

@@ -25,6 +25,7 @@ event done film/1
 12:02:00
 supervisor: Overdue{"Step":"film","Attempt":1,"Backlog":true}
     film Pending, attempt 1, 1 failed, waits until 12:02:01, complete by 12:02:06
+      error of attempt 1 at 12:02:00, timeout: no reply by the complete-by time
     attempt film/1 ended: overdue timeout
   -> scheduler: wake film/1, at 12:02:01
   due 12:02:06

@@ -28,6 +28,7 @@ event progress film/1 50
   due 12:00:30
   Compensating, because of failure
     other Compensating, attempt 2, 1 failed, locked by scheduler-1, complete by 12:00:30
+      error of attempt 1 at 12:00:00, refused: the service refused
     attempt other/1 ended: failed refused
   -> other-agent: undo-other (undo/2), key o1/0/other, stop by 12:00:30 {"order":{"n":1},"seen":{"film":{"of":"film"}}}
   due 12:00:30

@@ -24,6 +24,7 @@ event undone film/2
 supervisor: Overdue{"Step":"film","Attempt":1,"Backlog":false}
   Compensating, because of failure
     film Failed, attempt 1, 1 failed, complete by 12:02:30
+      error of attempt 1 at 12:02:25, timeout: no reply by the complete-by time
     attempt film/1 ended: overdue timeout
   -> scheduler: wake film/1, now
   due 12:02:30

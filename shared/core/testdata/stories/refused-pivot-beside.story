@@ -26,6 +26,7 @@ event failed deposit/1 no-effect
 ----
   Compensating, because of failure
     deposit Failed, attempt 1, 1 failed, without effect
+      error of attempt 1 at 12:00:00, refused: the service refused
     notice Compensating, attempt 2, locked by scheduler-1, complete by 12:00:30
     attempt deposit/1 ended: failed refused
     attempt notice/1 ended: superseded
@@ -36,6 +37,7 @@ event undo-failed notice/2
 ----
   Error (undo), because of failure
     notice UndoWait, attempt 2, 1 undos failed
+      error of attempt 2 at 12:00:00, refused: the service refused
     attempt notice/2 ended: failed refused
   -> shop: failed, number 1, notice refused the service refused
        withdraw Processed, attempt 1

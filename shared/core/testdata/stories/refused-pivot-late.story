@@ -27,6 +27,7 @@ sweep
 supervisor: Overdue{"Step":"deposit","Attempt":1,"Backlog":false}
   Error (forward)
     deposit Failed, attempt 1, 1 failed
+      error of attempt 1 at 12:00:30, timeout: no reply by the complete-by time
     attempt deposit/1 ended: overdue timeout
   -> scheduler: settle
   due 12:01:30
@@ -97,6 +98,7 @@ sweep
 supervisor: Overdue{"Step":"deposit","Attempt":2,"Backlog":false}
   Error (forward)
     deposit Failed, attempt 2, 1 failed
+      error of attempt 2 at 12:01:00, timeout: no reply by the complete-by time
     attempt deposit/2 ended: overdue timeout
   -> scheduler: settle
   due 12:02:00

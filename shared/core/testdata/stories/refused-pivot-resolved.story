@@ -21,6 +21,7 @@ event failed deposit/1 no-effect
 ----
   Error (forward)
     deposit Failed, attempt 1, 1 failed, without effect
+      error of attempt 1 at 12:00:00, refused: the service refused
     attempt deposit/1 ended: failed refused
   -> shop: failed, number 1, deposit refused the service refused
        withdraw Processed, attempt 1

@@ -28,6 +28,7 @@ event cancel c1
 event later deposit/1 no-effect
 ----
     deposit Pending, attempt 1, 1 failed, without effect, waits until 12:00:01, complete by 12:00:06
+      error of attempt 1 at 12:00:00, http-503: the service is not well
     attempt deposit/1 ended: retry-later http-503
   -> scheduler: wake deposit/1, at 12:00:01
   due 12:00:06
@@ -58,6 +59,7 @@ event failed deposit/2 no-effect
   Compensating, because of failure
     withdraw Compensating, attempt 2, locked by scheduler-1, complete by 12:00:31
     deposit Compensated, attempt 2, 2 failed, without effect
+      error of attempt 2 at 12:00:01, refused: the service refused
     attempt deposit/2 ended: failed refused
   -> withdraw-agent: undo-withdraw (undo/2), key o1/0/withdraw, stop by 12:00:31 {"order":{"n":1},"seen":{"withdraw":{"of":"withdraw"}}}
   due 12:00:06

@@ -21,6 +21,7 @@ event failed b/1
 ----
   Error (forward)
     b Failed, attempt 1, 1 failed
+      error of attempt 1 at 12:00:00, refused: the service refused
     attempt b/1 ended: failed refused
   -> shop: failed, number 1, b refused the service refused
        a Processed, attempt 1
@@ -64,6 +65,7 @@ event undo-failed a/2
 ----
   Error (undo), because of operator
     a UndoWait, attempt 2, 1 undos failed
+      error of attempt 2 at 12:00:33, refused: the service refused
     attempt a/2 ended: failed refused
   -> shop: failed, number 2, a refused the service refused
        a UndoWait, attempt 2

@@ -17,6 +17,7 @@ event submit
 event later a/1
 ----
     a Pending, attempt 1, 1 failed, waits until 12:00:01, complete by 12:00:06
+      error of attempt 1 at 12:00:00, http-503: the service is not well
     attempt a/1 ended: retry-later http-503
   -> scheduler: wake a/1, at 12:00:01
   due 12:00:06
@@ -43,6 +44,7 @@ supervisor: Overdue{"Step":"a","Attempt":1,"Backlog":false}
   -> scheduler: wake a/1, now
 supervisor: Overdue{"Step":"c","Attempt":1,"Backlog":false}
     c Pending, attempt 1, 1 failed, waits until 12:00:32, complete by 12:00:37
+      error of attempt 1 at 12:00:31, timeout: no reply by the complete-by time
     attempt c/1 ended: overdue timeout
   -> scheduler: wake c/1, at 12:00:32
   due 12:00:36

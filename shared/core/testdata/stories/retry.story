@@ -11,6 +11,7 @@ event submit
 event later pay/1
 ----
     pay Pending, attempt 1, 1 failed, waits until 12:00:01, complete by 12:00:06
+      error of attempt 1 at 12:00:00, http-503: the service is not well
     attempt pay/1 ended: retry-later http-503
   -> scheduler: wake pay/1, at 12:00:01
   due 12:00:06
@@ -36,6 +37,7 @@ sweep
 12:00:31
 supervisor: Overdue{"Step":"pay","Attempt":2,"Backlog":false}
     pay Pending, attempt 2, 2 failed, waits until 12:00:33, complete by 12:00:38
+      error of attempt 2 at 12:00:31, timeout: no reply by the complete-by time
     attempt pay/2 ended: overdue timeout
   -> scheduler: wake pay/2, at 12:00:33
   due 12:00:38
@@ -60,6 +62,7 @@ event wake pay/2
 event later pay/3 retry-after=20m
 ----
     pay Pending, attempt 3, 3 failed, waits until 12:20:38, complete by 12:20:43
+      error of attempt 3 at 12:00:38, http-503: the service is not well
     attempt pay/3 ended: retry-later http-503
   -> scheduler: wake pay/3, at 12:20:38
   due 12:00:43
@@ -80,6 +83,7 @@ sweep
 supervisor: Overdue{"Step":"pay","Attempt":4,"Backlog":false}
   Compensating, because of failure
     pay Failed, attempt 4, 4 failed, complete by 12:21:13
+      error of attempt 4 at 12:21:08, timeout: no reply by the complete-by time
     attempt pay/4 ended: overdue timeout
   -> scheduler: wake pay/4, now
   due 12:21:13

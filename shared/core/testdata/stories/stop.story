@@ -23,6 +23,7 @@ event done a/1
 event later side/1
 ----
     side Pending, attempt 1, 1 failed, waits until 12:00:01, complete by 12:00:06
+      error of attempt 1 at 12:00:00, http-503: the service is not well
     attempt side/1 ended: retry-later http-503
   -> scheduler: wake side/1, at 12:00:01
   due 12:00:06
@@ -31,6 +32,7 @@ event failed b/1
 ----
   Error (forward)
     b Failed, attempt 1, 1 failed
+      error of attempt 1 at 12:00:00, refused: the service refused
     side Pending, attempt 1, 1 failed
     attempt b/1 ended: failed refused
   -> shop: failed, number 1, b refused the service refused

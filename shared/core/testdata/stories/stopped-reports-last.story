@@ -17,6 +17,7 @@ event failed a/1
 ----
   Error (forward)
     a Failed, attempt 1, 1 failed
+      error of attempt 1 at 12:00:00, refused: the service refused
     attempt a/1 ended: failed refused
   -> shop: failed, number 2, a refused the service refused
        a Failed, attempt 1

@@ -21,6 +21,7 @@ event failed ship/1
 ----
   Compensating, because of failure
     ship Compensating, attempt 2, 1 failed, locked by scheduler-1, complete by 12:00:30
+      error of attempt 1 at 12:00:00, refused: the service refused
     attempt ship/1 ended: failed refused
   -> ship-agent: undo-ship (undo/2), key o1/0/ship, stop by 12:00:30 {"order":{"n":1},"seen":{"pay":{"of":"pay"}}}
   due 12:00:30
@@ -35,6 +36,7 @@ event undone ship/2
 event undo-not-now pay/2
 ----
     pay UndoWait, attempt 2, waits until 12:00:02.637, complete by 12:00:07.637
+      error of attempt 2 at 12:00:00, unauthorized: no call was made
     attempt pay/2 ended: retry-later unauthorized
   -> scheduler: wake pay/2, at 12:00:02.637
   due 12:00:07.637
@@ -51,6 +53,7 @@ event wake pay/2
 event undo-not-now pay/3
 ----
     pay UndoWait, attempt 3, waits until 12:00:06.359, complete by 12:00:11.359
+      error of attempt 3 at 12:00:03, unauthorized: no call was made
     attempt pay/3 ended: retry-later unauthorized
   -> scheduler: wake pay/3, at 12:00:06.359
   due 12:00:07.637
@@ -69,6 +72,7 @@ event undo-not-now pay/4
 12:00:11
   Error (undo), because of failure
     pay UndoWait, attempt 4
+      error of attempt 4 at 12:00:11, unauthorized: the agent has not called its service for longer than maxQueueTime: no call was made
     attempt pay/4 ended: retry-later unauthorized
   -> shop: failed, number 1, pay unauthorized the agent has not called its service for longer than maxQueueTime: no call was made
        pay UndoWait, attempt 4

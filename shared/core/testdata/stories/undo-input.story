@@ -12,6 +12,7 @@ event failed a/1
 ----
   Error (undo), because of failure
     a UndoWait, attempt 1, 1 failed
+      error of attempt 0 at 12:00:00, expression: undo input: no such field
     attempt a/1 ended: failed refused
   -> shop: failed, number 1, a expression undo input: no such field
        a UndoWait, attempt 1

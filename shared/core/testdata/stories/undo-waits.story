@@ -17,6 +17,7 @@ event failed a/1
 ----
   Compensating, because of failure
     a Failed, attempt 1, 1 failed
+      error of attempt 1 at 12:00:00, refused: the service refused
     attempt a/1 ended: failed refused
   due 12:00:30
 
@@ -30,6 +31,7 @@ event submit
 event failed b/1
 ----
     b UndoWait, attempt 1, 1 failed, waits until 12:00:31.001, complete by 12:00:36.001
+      error of attempt 1 at 12:00:00, refused: the service refused
     attempt b/1 ended: failed refused
   -> scheduler: wake b/1, at 12:00:31.001
   -> shop: undoing, number 0, b, until 12:00:31.001

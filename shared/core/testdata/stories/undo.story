@@ -44,6 +44,7 @@ event failed c/1
 ----
   Compensating, because of failure
     c Compensating, attempt 2, 1 failed, locked by scheduler-1, complete by 12:00:30
+      error of attempt 1 at 12:00:00, refused: the service refused
     attempt c/1 ended: failed refused
   -> c-agent: undo-c (undo/2), key o1/0/c, stop by 12:00:30 {"order":{"n":1},"seen":{"a":{"of":"a"},"b":{"of":"b"},"note":{"of":"note"}}}
   due 12:00:30
@@ -61,6 +62,7 @@ event undone c/2
 event undo-failed b/2
 ----
     b UndoWait, attempt 2, 1 undos failed, waits until 12:00:02, complete by 12:00:07
+      error of attempt 2 at 12:00:00, refused: the service refused
     attempt b/2 ended: failed refused
   -> scheduler: wake b/2, at 12:00:02
   due 12:00:07

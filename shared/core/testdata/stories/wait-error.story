@@ -23,6 +23,7 @@ event failed a/1
 ----
   Error (forward)
     a Failed, attempt 1, 1 failed
+      error of attempt 1 at 12:00:00, refused: the service refused
     w Waiting, attempt 1, waits until 12:00:30
     v Waiting, attempt 1, waits until 12:10:00
     attempt a/1 ended: failed refused

@@ -10,6 +10,7 @@ event submit
     a Pending
     v Compensated, attempt 1
     b Failed
+      error of attempt 0 at 12:00:00, expression: input: no such field
   -> shop: undone, number 1, b expression input: no such field
        a Pending, attempt 0
        v Compensated, attempt 1

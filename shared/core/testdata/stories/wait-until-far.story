@@ -5,6 +5,7 @@ event submit
 ----
   Error (forward)
     w Failed
+      error of attempt 0 at 12:00:00, expression: input: until lies more than 366 days ahead
   -> shop: failed, number 1, w expression input: until lies more than 366 days ahead
        w Failed, attempt 0
   -> operator: forward of step "w", expression: input: until lies more than 366 days ahead (answer to command 0; can be undone)
