@@ -360,7 +360,7 @@ func TestStatusTooLargeIsReportedWithoutItsOutput(t *testing.T) {
 	}
 	w.Listen()
 	task := w.Task("o-1")
-	if s := w.FinalStatus("o-1"); task.ResendAt != 0 || !strings.Contains(s, "output-too-large") || strings.Contains(s, "xxx") {
+	if s := w.FinalStatus("o-1"); task.ResendAt != 0 || !strings.Contains(s, `"output-too-large","message":"the output is too large for a message; look the order up by its ID"`) || strings.Contains(s, "xxx") {
 		t.Errorf("report %s, reported %.300s", task.ResendAt, s)
 	}
 }

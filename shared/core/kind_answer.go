@@ -199,6 +199,8 @@ func (r *deciding) refusedAnswer(i int, decided Decided) *StepError {
 		return &StepError{Code: "expression", Message: "refuse: " + err.Error()}
 	case !refused:
 		return nil
+	case decided.By == ByTimeout:
+		return &StepError{Code: CodeAnswerRefused, Message: "no answer came in time, which counts as " + string(decided.Value)}
 	case d.Event != "":
 		return &StepError{Code: CodeAnswerRefused, Message: "the event " + d.Event + " came with a value that the workflow refuses"}
 	}

@@ -3,7 +3,6 @@ package httpagent
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -53,9 +52,5 @@ func isTimeout(err error) bool {
 func isTLS(err error) bool {
 	var verification *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
-	var authority x509.UnknownAuthorityError
-	var name x509.HostnameError
-	var invalid x509.CertificateInvalidError
-	return errors.Is(err, http.ErrSchemeMismatch) || errors.As(err, &verification) || errors.As(err, &record) || errors.As(err, &authority) ||
-		errors.As(err, &name) || errors.As(err, &invalid)
+	return errors.Is(err, http.ErrSchemeMismatch) || errors.As(err, &verification) || errors.As(err, &record)
 }

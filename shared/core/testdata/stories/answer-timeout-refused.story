@@ -14,9 +14,9 @@ event wake approve/1
 12:10:00
   Error (forward)
     approve Failed, attempt 1, round 1, decided "no" by timeout
-      error of attempt 1 at 12:10:00, answer-refused: timeout answered "no"
-  -> shop: failed, number 1, approve answer-refused timeout answered "no"
+      error of attempt 1 at 12:10:00, answer-refused: no answer came in time, which counts as "no"
+  -> shop: failed, number 1, approve answer-refused no answer came in time, which counts as "no"
        approve Failed, attempt 1
-  -> operator: forward of step "approve", answer-refused: timeout answered "no" (answer to command 0; can be undone)
+  -> operator: forward of step "approve", answer-refused: no answer came in time, which counts as "no" (answer to command 0; can be undone)
   reported
   attention 12:10:00
