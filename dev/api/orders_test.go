@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -315,7 +316,8 @@ func TestMethodsAndPanics(t *testing.T) {
 	}
 	r.backend.Panic = "boom"
 	a = r.get("/v1/orders/boom")
-	if v := a.json(t); a.status != 500 || v["requestId"] == "" || strings.Contains(string(a.body), "asked for it") {
+	if v := a.json(t); a.status != 500 || !regexp.MustCompile(`^\w+-\d+$`).MatchString(fmt.Sprint(v["requestId"])) ||
+		!strings.HasSuffix(fmt.Sprint(v["detail"]), " under request "+fmt.Sprint(v["requestId"])) || strings.Contains(string(a.body), "asked for it") {
 		t.Errorf("a panic: %d %s", a.status, a.body)
 	}
 	r.submit("unwritable") // no valid document holds that: it stands for any failure to write an answer

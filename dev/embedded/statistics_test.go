@@ -75,6 +75,9 @@ func TestStatistics(t *testing.T) {
 	if a := x.Agents; len(a) != 1 || a[0].Agent != "shop" || *a[0].Failed != 1 || *a[0].Done < 6 || a[0].Unknown != "" || len(a[0].NotCalled) > 0 {
 		t.Errorf("%+v", a)
 	}
+	w.shop.hang.Store(true)
+	submit(t, s, "o-5", "")
+	eventually(t, "an order is in flight", func() bool { n, _ := total(read(), view.SeriesOrders, view.OrdersInFlight); return n > 0 })
 }
 
 // A machine that slept leaves a gap, and not a peak: what ended before it wakes is of no interval.

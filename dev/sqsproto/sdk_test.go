@@ -158,6 +158,10 @@ func TestMessagesThatAreRefused(t *testing.T) {
 			"AWS.x": {DataType: aws.String("String"), StringValue: aws.String("v")}}}, "InvalidParameterValue"},
 		{sqs.SendMessageInput{MessageBody: aws.String("x"), MessageSystemAttributes: map[string]types.MessageSystemAttributeValue{
 			"AWSTraceHeader": {DataType: aws.String("String")}}}, "InvalidParameterValue"},
+		{sqs.SendMessageInput{MessageBody: aws.String("x"), MessageSystemAttributes: map[string]types.MessageSystemAttributeValue{
+			"AWSTraceHeader": {DataType: aws.String("Number"), StringValue: aws.String("1")}}}, "InvalidParameterValue"},
+		{sqs.SendMessageInput{MessageBody: aws.String("x"), MessageSystemAttributes: map[string]types.MessageSystemAttributeValue{
+			"Other": {DataType: aws.String("String"), StringValue: aws.String("v")}}}, "InvalidParameterValue"},
 		{sqs.SendMessageInput{MessageBody: aws.String("x"), MessageAttributes: map[string]types.MessageAttributeValue{
 			"a": {DataType: aws.String("String")}}}, "InvalidParameterValue"},
 	} {
