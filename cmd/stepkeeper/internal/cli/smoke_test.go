@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws"
@@ -36,6 +38,14 @@ func TestSmoke(t *testing.T) {
 	}
 	if len(stuck) != 5 || !slices.IsSorted(stuck) {
 		t.Errorf("problems of %q, want the 5 orders one after the other", stuck)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(100*time.Millisecond, cancel)
+	interrupted := onStack(w, "")
+	interrupted.ctx = ctx
+	r = interrupted.run(t, "smoke", "--stack", "Shop", "--region", "eu-central-1", "--orders", "1", "--order", write(t, "never.json", `{"end":"never"}`))
+	if r.want(t, failure.General, "interrupted"); strings.Contains(r.out, "audit") {
+		t.Errorf("an audit of orders that were not waited for: %s", r.out)
 	}
 	run("--orders", "0").want(t, failure.Usage, "out of range")
 	run("--within", "0s").want(t, failure.Usage, "no time to wait")
