@@ -334,6 +334,16 @@ func TestLostCommitIsMadeAgain(t *testing.T) {
 	}
 }
 
+// P12: where the handler's time is over before it can look whether its commit took place, the message returns.
+func TestALostCommitAtTheEndOfTheHandlersTime(t *testing.T) {
+	w, asked := begun(t)
+	over, end := context.WithCancel(ctx)
+	s := w.SchedulerOn(&world.Faulty{Store: w.Store, FailCommit: func(int) error { end(); return errors.New("connection lost") }}, 10, "other")
+	if failed := s.Handle(over, port.Replies, deliver(world.Done(asked["o-1 a/1 do"]))); len(failed) != 1 {
+		t.Errorf("returned %v, want the one message", failed)
+	}
+}
+
 // forgetful stores, and loses every other answer.
 type forgetful struct {
 	*memory.Store
