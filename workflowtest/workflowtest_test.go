@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -459,7 +460,11 @@ func TestMoveToAFixedWorkflow(t *testing.T) {
 	if v := run.Move(); v.Accepted || !strings.Contains(v.Reason, "step a: its operation was do-a and is do-other") {
 		t.Errorf("what was done is another thing there: %+v", v)
 	}
-	w.DeployYAML(fixed)
+	file := filepath.Join(t.TempDir(), "pair.yaml")
+	if err := os.WriteFile(file, []byte(fixed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.Deploy(file)
 	before := run.Task().Definition
 	if v := run.Move(); !v.Accepted || run.Task().Definition == before || run.State() != workflowtest.Error {
 		t.Fatalf("%+v, it is %s", v, run.State())
@@ -468,8 +473,13 @@ func TestMoveToAFixedWorkflow(t *testing.T) {
 		t.Fatal(v.Reason)
 	}
 	run.UntilEnd(time.Hour).ExpectProcessed()
-	if c := run.Calls("right.do-b"); len(c) != 1 || string(c[0].Input) != `{"n":7}` {
-		t.Errorf("b was called as %+v", c)
+	var input struct{ N int }
+	c := run.Calls("right.do-b")
+	if len(c) != 1 || c[0].Into(&input) != nil || input.N != 7 {
+		t.Fatalf("b was called as %+v", c)
+	}
+	if err := c[0].Into(new(string)); err == nil || !strings.Contains(err.Error(), "input of right.do-b") {
+		t.Errorf("an input of another form: %v", err)
 	}
 	if c := run.Calls("left.do-a"); len(c) != 1 {
 		t.Errorf("a was called %d times", len(c))

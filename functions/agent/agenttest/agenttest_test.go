@@ -23,7 +23,8 @@ type shop struct {
 	noFence, undoesNothing, undoTwice        bool // undo
 	failsOnNothing, undoIsNoop               bool
 	ignoresTime, remembersRefusals, liesNone bool
-	remembers                                int // keys; 0: all of them
+	saysDone                                 bool // though it refuses
+	remembers                                int  // keys; 0: all of them
 
 	mu       sync.Mutex
 	refusing bool
@@ -57,6 +58,9 @@ func (s *shop) buy(ctx context.Context, c worker.Call) (any, error) {
 	switch {
 	case s.refusing || s.refused[c.Key]:
 		s.refused[c.Key] = s.remembersRefusals
+		if s.saysDone {
+			return nil, nil
+		}
 		return nil, worker.NoEffect(worker.Permanent(errors.New("sold out")))
 	case closed && !s.noFence:
 		return nil, worker.NoEffect(worker.Permanent(errors.New("cancelled before")))
@@ -132,9 +136,10 @@ func TestEachGradeIsFound(t *testing.T) {
 		"undo undoes nothing":           {&shop{undoesNothing: true}, agenttest.Plain, "there are -1 effects, not 0"},
 		"undo counts each time":         {&shop{undoTwice: true}, agenttest.Plain, "duplicate undo (P2)"},
 		"refusals are remembered":       {&shop{remembersRefusals: true}, agenttest.Plain, "a refusal is not remembered (P18): the do, resubmitted after a refusal, was answered failed: failed: sold out"},
+		"refuses and says done":         {&shop{saysDone: true}, agenttest.Plain, "the service was made to refuse, and the agent answered done"},
 		"keys are forgotten":            {&shop{remembers: 20}, agenttest.Plain, "key after many others (P18)"},
 		"undo does nothing at all":      {&shop{undoIsNoop: true}, "", "an undo (P24)"},
-		"says NoEffect of an effect":    {&shop{liesNone: true}, "", "says NoEffect"},
+		"says NoEffect of an effect":    {&shop{liesNone: true}, "", "buy says NoEffect (I think not), and the effects went from 0 to 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := agenttest.Find(t, tt.shop.operations(), tt.shop.probe())
@@ -142,6 +147,16 @@ func TestEachGradeIsFound(t *testing.T) {
 				t.Errorf("found %s", r)
 			}
 		})
+	}
+}
+
+// How many calls of others come before a key is asked for again is the probe's: fifty unless it says so.
+func TestKeysThatAreRememberedLongEnough(t *testing.T) {
+	s := &shop{remembers: 20}
+	ops, probe := s.operations(), s.probe()
+	probe.Between = 5
+	if r := agenttest.Find(t, ops, probe); r.Grade != agenttest.Fenced {
+		t.Errorf("found %s", r)
 	}
 }
 

@@ -16,9 +16,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
 	"github.com/stepkeeper/stepkeeper/functions/agent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/agenttest"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // folderVariable makes this test's binary the agent "kiosk": its service keeps its books in that folder,
@@ -202,12 +207,10 @@ func TestProcessesOfEachGrade(t *testing.T) {
 			}
 			defer o.Close()
 			k.start(t, o)
-			r, err := o.Find(t.Context(), k.probe())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if r.Grade != tt.grade || !strings.Contains(r.String(), tt.why) {
-				t.Errorf("found %s", r)
+			j := &recorder{TB: t}
+			r := o.Earns(j, k.probe(), agenttest.Fenced)
+			if r.Grade != tt.grade || !strings.Contains(r.String(), tt.why) || (j.failed == "") != (tt.grade == agenttest.Fenced) {
+				t.Errorf("found %s, and failed with %q", r, j.failed)
 			}
 			if len(r.Trials) < 17 {
 				t.Errorf("only %d trials were made", len(r.Trials))
@@ -275,5 +278,42 @@ func TestNoAgentIsAttached(t *testing.T) {
 	probe.Timeout, o.Patience = time.Millisecond, 50*time.Millisecond
 	if _, err := o.Find(t.Context(), probe); !errors.Is(err, agenttest.ErrSilent) || !strings.Contains(err.Error(), "attached to "+o.URL()) {
 		t.Errorf("error %v, want one that says that no agent is attached", err)
+	}
+}
+
+// An agent that cannot read its requests, or whose replies cannot be read, gets no grade.
+func TestAnAgentThatIsNotUnderstood(t *testing.T) {
+	t.Parallel()
+	for queue, want := range map[string]string{
+		port.Quarantine: `the agent could not read its request: nonsense`,
+		port.Replies:    "a reply of the agent cannot be read: ",
+	} {
+		o, err := agenttest.Attach(t.Context(), "kiosk")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := awsclient.Load(t.Context(), awsclient.Options{Endpoint: o.URL(), Region: "us-east-1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sdk := sqs.NewFromConfig(c)
+		of := func(name string) *string { return aws.String(o.URL() + "/000000000000/" + name) }
+		go func() {
+			in, err := sdk.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: of(port.Requests("kiosk")), WaitTimeSeconds: 20})
+			if err != nil || len(in.Messages) != 1 {
+				t.Errorf("%+v, %v", in, err)
+				return
+			}
+			_, err = sdk.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: of(queue), MessageBody: aws.String("nonsense")})
+			_, errDelete := sdk.DeleteMessage(t.Context(), &sqs.DeleteMessageInput{QueueUrl: of(port.Requests("kiosk")), ReceiptHandle: in.Messages[0].ReceiptHandle})
+			if err := errors.Join(err, errDelete); err != nil {
+				t.Error(err)
+			}
+		}()
+		probe := kiosk{folder: t.TempDir()}.probe()
+		if r, err := o.Find(t.Context(), probe); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v, %v; want %q", r, err, want)
+		}
+		o.Close()
 	}
 }
