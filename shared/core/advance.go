@@ -150,9 +150,6 @@ func (r *deciding) claim(steps []int) (ended bool) {
 	claims := room[:0]
 	for _, i := range steps {
 		p, err := r.kind(i).prepare(r, i)
-		if r.err != nil {
-			return false
-		}
 		if err != nil {
 			r.failClaim(i, err)
 			return r.t.ProcessState == Processing // P42: the others are prepared again
@@ -313,9 +310,6 @@ func (r *deciding) claimUndo(i int) {
 	}
 	s := &r.t.Steps[i]
 	input, err := r.input(i, UndoOp)
-	if r.err != nil {
-		return
-	}
 	r.recordAttempt(i, OutcomeSuperseded, "")
 	if err != nil {
 		r.recordFailure(i, "expression", "undo input: "+err.Error(), 0)
