@@ -227,7 +227,7 @@ func TestAlertWebhookIsKeptSecret(t *testing.T) {
 // Settings that cannot work are refused at the start.
 func TestAlertSettings(t *testing.T) {
 	for want, o := range map[string]embedded.OnAlert{
-		"a URL like": {Webhook: "alerts.example.com"}, "cannot be run": {Command: []string{"no-such-program-here"}}, "a time like 15m": {Window: -1},
+		"a URL like": {Webhook: "alerts.example.com"}, `"https:///hook"`: {Webhook: "https:///hook"}, "cannot be run": {Command: []string{"no-such-program-here"}}, "a time like 15m": {Window: -1},
 	} {
 		w := newFixture(t, "5s")
 		w.options.OnAlert = o

@@ -56,10 +56,7 @@ func durableQueues(agents []*agent, replyTo []string) (all []sqlite.QueueConfig,
 func newQueues(disk *sqlite.Queues, clock port.Clock, agents []*agent) (*queues, error) {
 	var configs []memory.QueueConfig
 	for _, name := range inMemory(agents) {
-		dead, err := disk.Queue(port.Dead(name))
-		if err != nil {
-			return nil, err
-		}
+		dead, _ := disk.Queue(port.Dead(name)) // one of durableQueues
 		configs = append(configs, memory.QueueConfig{Name: name, MaxReceives: maxReceives, DeadLetterTo: dead, Retention: retention})
 	}
 	q := &queues{disk: disk, outside: map[string]*attended{}}
@@ -71,10 +68,7 @@ func newQueues(disk *sqlite.Queues, clock port.Clock, agents []*agent) (*queues,
 		if a.operations != nil {
 			continue
 		}
-		requests, err := q.memory.Queue(port.Requests(a.name))
-		if err != nil {
-			return nil, err
-		}
+		requests, _ := q.memory.Queue(port.Requests(a.name)) // one of those above
 		q.outside[a.name] = &attended{Queue: requests, clock: clock, last: clock.Now()}
 	}
 	return q, nil
