@@ -57,3 +57,30 @@ func TestSchemasThatCannotBeRead(t *testing.T) {
 		}
 	}
 }
+
+// A check names the step that a token cannot be of, or that cannot be asked about, as it is written in the file and in an expression.
+func TestStepsThatCannotBeNamed(t *testing.T) {
+	scope := expression.Scope{Steps: []string{"pay-out", "approve", "bought"}, Answered: map[string]bool{"approve": false, "bought": true}, Continues: map[string]bool{}}
+	for source, want := range map[string][]string{
+		`token("aprove")`:            {"token names aprove, which is no approval or event", "did you mean approve?"},
+		`token("pay-out")`:           {"token names pay-out", "steps that are: approve, bought"},
+		`token("bought")`:            {"names no person, and step bought asks who answers", "token('bought', order.approver)"},
+		`token(order.step)`:          {"the step of a token is computed"},
+		`steps.pay_out.failed`:       {"steps.pay_out.failed is asked of a step", "onFailure: continue in step pay-out"},
+		`token("approve")`:           nil,
+		`token("bought", order.who)`: nil,
+	} {
+		err := expression.Check(source, scope)
+		if (err == nil) != (want == nil) {
+			t.Errorf("%s: %v", source, err)
+		}
+		for _, text := range want {
+			if err != nil && !strings.Contains(err.Error(), text) {
+				t.Errorf("%s: %v, want %q", source, err, text)
+			}
+		}
+	}
+	if err := expression.CheckValue(json.RawMessage(`{`), json.RawMessage(`1`)); err == nil || !strings.Contains(err.Error(), "no JSON") {
+		t.Errorf("a value under a schema that cannot be read: %v", err)
+	}
+}
