@@ -84,10 +84,11 @@ mutants-simulated: ## Which mutants the simulator notices alone; it must notice 
 
 N     ?= 10
 FLOOR ?= 60
+ENOUGH ?= 10s
 
 .PHONY: mutants-sampled
-mutants-sampled: ## Mutants drawn at random in each room (N=10 SEED=1 ROOM=core,api FLOOR=60); N=60 nightly
-	$(GO) run ./verify/mutants/sampled -n $(N) -seed $(SEED) -room "$(ROOM)" -floor $(FLOOR) -json mutants-sampled.json
+mutants-sampled: ## Mutants drawn at random in each room (N=10 SEED=1 ROOM=core,api FLOOR=60 ENOUGH=10s); N=60 ENOUGH=30s nightly
+	$(GO) run ./verify/mutants/sampled -n $(N) -seed $(SEED) -room "$(ROOM)" -floor $(FLOOR) -enough $(ENOUGH) -json mutants-sampled.json
 
 .PHONY: mutants-drawn
 mutants-drawn: ## 40 mutants drawn by the tree's hash from the rooms that have changed; 45 % must be noticed
@@ -126,7 +127,7 @@ simulate-nightly: ## The same, deeper: pairs of faults, a million seeds, up to t
 .PHONY: nightly
 nightly: ## The deep searches, one after another; all of them run, and the last line names those that failed
 	@failed=; for target in test-deep "test-dynamo SEQUENCES=300" race-all mutants mutants-infra mutants-simulated \
-		"mutants-sampled N=60 SEED=$$(date +%Y%m%d)" simulate-nightly "soak MINUTES=30" "fuzz FUZZTIME=2m"; do \
+		"mutants-sampled N=60 ENOUGH=30s SEED=$$(date +%Y%m%d)" simulate-nightly "soak MINUTES=30" "fuzz FUZZTIME=2m"; do \
 		echo "=== make $$target"; $(MAKE) --no-print-directory $$target || failed="$$failed, $$target"; done; \
 	[ -z "$$failed" ] || { echo "failed$${failed#,}" >&2; exit 1; }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
@@ -48,6 +49,28 @@ func TestMetricsOfOrdersInError(t *testing.T) {
 		}
 	}
 	until("none is any more", func(text string) bool { return !strings.Contains(text, "in_error") })
+}
+
+// The time of a step that has failed is none of those that are done, also where the order went on without it.
+func TestMetricsOfStepsAreOfThoseDone(t *testing.T) {
+	w := newFixture(t, "5s")
+	w.write(`workflow: pair
+steps:
+  first: {agent: shop, operation: first, timeout: 5s, onFailure: undo, undo: none, grade: idempotent}
+  second: {agent: shop, operation: second, timeout: 5s, onFailure: continue, undo: none, grade: idempotent}
+`)
+	s := w.open()
+	defer closeRuntime(t, s)
+	w.shop.refuse.Store(true)
+	submit(t, s, "o-1", "")
+	if task := wait(t, s, "o-1"); task.ProcessState != core.Processed {
+		t.Fatalf("%s", task.ProcessState)
+	}
+	const first = `stepkeeper_step_duration_seconds_count{step="first",workflow="pair"} 1`
+	eventually(t, "the order is counted", func() bool { return strings.Contains(scraped(s), first) })
+	if text := scraped(s); strings.Contains(text, `step="second"`) {
+		t.Errorf("a step that failed is counted:\n%s", text)
+	}
 }
 
 // GET /metrics reports what is stored, under way, queued, ended and committed. The dashboard asks for nothing else.

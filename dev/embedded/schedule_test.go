@@ -1,7 +1,9 @@
 package embedded_test
 
 import (
+	"bytes"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -79,5 +81,36 @@ func TestOrdersStartByTheClock(t *testing.T) {
 	page, _, err := s.List(t.Context(), port.Query{Limit: 10})
 	if err != nil || len(page) != 4 {
 		t.Errorf("%d orders, %v", len(page), err)
+	}
+}
+
+// An order of a schedule that is refused for good is as good as started: it is logged, and the times after it are started.
+func TestARefusedOrderOfAScheduleHoldsUpNoOther(t *testing.T) {
+	w := newFixture(t, "5s")
+	w.write(hourly)
+	clock := memory.NewClock(time.Date(2026, 3, 29, 0, 59, 0, 0, time.UTC))
+	var log bytes.Buffer
+	w.options.Clock, w.options.Log = clock, slog.New(slog.NewTextHandler(&log, nil))
+	s := w.open()
+	submit(t, s, "pair-20260329T010000Z", "") // another order with the ID of the one at 01:00
+	schedules := func() schedule.Record {
+		all, err := s.Schedules(t.Context())
+		if err != nil || len(all) != 1 {
+			t.Fatalf("%+v %v", all, err)
+		}
+		return all[0]
+	}
+	eventually(t, "the schedule is found", func() bool { return schedules().Next != 0 })
+	clock.Advance(time.Minute)
+	eventually(t, "it starts", func() bool { r := schedules(); return r.Started == 1 && r.Starts[0].Sent })
+	clock.Advance(time.Hour)
+	eventually(t, "the next one starts", func() bool { r := schedules(); return r.Started == 2 && r.Starts[1].Sent })
+	if o, err := s.Order(t.Context(), "pair-20260329T020000Z"); err != nil || !strings.Contains(string(o.Body), "2026-03-29T02:00:00Z") {
+		t.Errorf("%s %v", o.Body, err)
+	}
+	closeRuntime(t, s)
+	const refused = `msg="an order of a schedule is refused" order=pair-20260329T010000Z error=`
+	if text := log.String(); !strings.Contains(text, refused) {
+		t.Errorf("no %s in:\n%s", refused, text)
 	}
 }

@@ -13,7 +13,7 @@
 //
 // Bounds: constants and variables of a package are not changed, only functions. Tests run with -short,
 // but for those of infra where STEPKEEPER_NEED_NODE is set.
-// Of a mutant's tests in a package the fastest are taken that run for 10 s in all, of infra's 60 s.
+// Of a mutant's tests in a package the fastest are taken that run for -enough in all, of infra's six times as long.
 package main
 
 import (
@@ -35,9 +35,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/verify/mutants"
 )
 
-// enough is what a package's tests that a mutant is tried with take without it.
-const enough = 10 * time.Second
-
 // result is what became of a mutant that was drawn.
 type result struct {
 	sampled
@@ -56,6 +53,7 @@ type options struct {
 	json    string
 	root    string
 	listed  bool
+	enough  time.Duration // what a package's tests that a mutant is tried with take without it
 }
 
 func main() {
@@ -70,6 +68,7 @@ func main() {
 	flag.StringVar(&o.json, "json", "", "write the results to this file")
 	flag.StringVar(&o.root, "root", ".", "folder of the module")
 	flag.BoolVar(&o.listed, "list", false, "only list what is drawn")
+	flag.DurationVar(&o.enough, "enough", 10*time.Second, "how long the tests of a package take that a mutant is tried with, the fastest of them; 0: all of them")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -108,7 +107,7 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(folder) }() // a temporary folder; the system removes what is left
-	results, err := try(ctx, &mutants.Gate{Root: o.root, Folder: folder, Workers: runtime.NumCPU(), Enough: enough, Log: func(format string, args ...any) {
+	results, err := try(ctx, &mutants.Gate{Root: o.root, Folder: folder, Workers: runtime.NumCPU(), Enough: o.enough, Log: func(format string, args ...any) {
 		fmt.Printf(format+"\n", args...)
 	}}, drawn)
 	if err != nil {
