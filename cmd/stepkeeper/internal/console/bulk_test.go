@@ -376,8 +376,16 @@ func TestBulkPages(t *testing.T) {
 			t.Errorf("%s=%s: status %d: %s", name, x[0], status, body)
 		}
 	}
+	next, stop := w.stream(page)
+	wants(t, next().data, "12 it would go on with charge")
 	w.submit("order", "late")
 	w.until("it stops", w.inState("late", "Error"))
+	for range 2 { // the page that is open goes on to show what its form would send
+		if e := next(); e.name != "beat" {
+			t.Errorf("%+v", e)
+		}
+	}
+	stop()
 	if status, body := w.post(action, form); status != http.StatusConflict || !strings.Contains(body, "the orders have changed since the page was made") {
 		t.Errorf("status %d: %s", status, body)
 	}

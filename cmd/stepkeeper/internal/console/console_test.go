@@ -218,7 +218,7 @@ func TestActions(t *testing.T) {
 	if status != http.StatusOK {
 		t.Fatalf("status %d: %s", status, body)
 	}
-	wants(t, body, "resubmit was accepted")
+	wants(t, body, `<p class="box good" role="status">resubmit was accepted`)
 	w.until("it is processed", w.inState("o-1", "Processed"))
 	if _, body = w.post(action, form); !strings.Contains(body, "resubmit was accepted") { // the same form again is the same command
 		t.Errorf("%s", body)

@@ -190,3 +190,12 @@ parts|workflow parcel||[]
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
+
+// A text as long as its box is written whole; a longer one ends in an ellipsis and is no longer than that.
+func TestLongTextsAreCut(t *testing.T) {
+	for _, x := range []struct{ text, want string }{{strings.Repeat("ä", 23), strings.Repeat("ä", 23)}, {strings.Repeat("ä", 24), strings.Repeat("ä", 22) + "…"}} {
+		if svg := diagram.SVG([]diagram.Node{{ID: "a", Title: x.text}}, diagram.Across, "", true); !strings.Contains(svg, ">"+x.want+"<") {
+			t.Errorf("no %s in %s", x.want, svg)
+		}
+	}
+}
