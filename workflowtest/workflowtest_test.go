@@ -551,7 +551,7 @@ func TestAnswerWithAReason(t *testing.T) {
 		t.Fatal(v.Reason)
 	}
 	run.UntilEnd(time.Hour).ExpectProcessed()
-	if story := run.Timeline(); !strings.Contains(story, "the customer called") {
+	if story := run.Timeline(); !strings.Contains(story, `command answer agree, "yes", ann, the customer called`) {
 		t.Error(story)
 	}
 }

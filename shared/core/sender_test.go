@@ -39,3 +39,14 @@ func TestVerdictsSayWhoAndWhy(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 }
+
+// A text of the longest length is kept as it is; a longer one is cut at the border of a character.
+func TestTextsAreCutAtACharacter(t *testing.T) {
+	whole := strings.Repeat("é", core.MaxMessage/2)
+	if got := core.TrimMessage(whole); got != whole {
+		t.Errorf("%d bytes became %d", len(whole), len(got))
+	}
+	if got, want := core.TrimMessage(whole+"x"), strings.Repeat("é", (core.MaxMessage-len("…"))/2)+"…"; got != want {
+		t.Errorf("%q", got)
+	}
+}

@@ -89,6 +89,7 @@ func TestEachProblem(t *testing.T) {
 		{deployment.VarQueues, "intake", "no JSON object"},
 		{deployment.VarQueues, `{"intake":"https://sqs/1/i"}`, `lacks the queue "replies"`},
 		{deployment.VarReplyTo, `{"shop":"shop queue"}`, "its URL is meant"},
+		{deployment.VarReplyTo, `{"shop":"https://sqs/1/"}`, "its URL is meant"},
 		{deployment.VarAgents, "payment", `has the entry "payment"`},
 		{deployment.VarAgents, "mail=q=AROA=B=C", `has the entry "mail=q=AROA=B=C"`},
 		{deployment.VarAgents, "mail=q=AROA=h h", `"h h" for the queue "requests-mail-high"`},
@@ -120,6 +121,9 @@ func TestEachProblem(t *testing.T) {
 		_, e3 := deployment.ReadAgent(lookup(env), true)
 		if err := errors.Join(e1, e2, e3); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "\n"+c.name+" ") || strings.Contains(err.Error(), "%!") {
 			t.Errorf("%s=%s: %v; want %q", c.name, c.value, err, c.want)
+		}
+		if _, err := deployment.ReadSecrets(lookup(env)); (err != nil) != (c.name == deployment.VarSecrets) {
+			t.Errorf("secrets, with %s=%s: %v", c.name, c.value, err)
 		}
 	}
 }

@@ -163,8 +163,34 @@ func TestSubject(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := *p.sent[0].Subject
-		if len(s) >= 100 || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
+		if id == "o-1" && s != "Stepkeeper Shop: order o-1 needs you" || len(s) >= 100 || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
 			t.Errorf("subject %q", s)
+		}
+	}
+}
+
+// A process that belongs to no deployment names none.
+func TestSubjectWithoutADeployment(t *testing.T) {
+	p := &topic{}
+	a := alert
+	a.Deployment = ""
+	if err := sns.New(p.Publish, "t", 0).Send(context.Background(), a); err != nil || *p.sent[0].Subject != "Stepkeeper: order o-1 needs you" {
+		t.Errorf("%v %+v", err, p.sent)
+	}
+}
+
+// A publication has the time that it is given, and the default where it is given none.
+func TestTimeOfAPublication(t *testing.T) {
+	for given, want := range map[time.Duration]time.Duration{0: sns.DefaultTimeout, time.Hour: time.Hour} {
+		before := time.Now()
+		err := sns.New(func(ctx context.Context, _ *sdk.PublishInput, _ ...func(*sdk.Options)) (*sdk.PublishOutput, error) {
+			if end, _ := ctx.Deadline(); end.Before(before.Add(want)) || end.After(time.Now().Add(want)) {
+				t.Errorf("with %s it ends at %s", given, end)
+			}
+			return nil, nil
+		}, "t", given).Send(context.Background(), alert)
+		if err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -268,6 +268,17 @@ func TestPlanted(t *testing.T) {
 			w.undo("x", "inventory")
 			return []audit.Order{order("x", audit.Refused)}
 		}, []string{"x, inventory: rows of a refused order; expected none, found 2"}},
+		{"one effect of a refused order", func(w *fixture) []audit.Order {
+			w.do("x", "inventory")
+			return []audit.Order{order("x", audit.Refused)}
+		}, []string{"x, inventory: rows of a refused order; expected none, found 1"}},
+		{"another amount in the run after an undone one", func(w *fixture) []audit.Order {
+			w.do("x", "inventory", "shipping", "notification")
+			w.row("payment", "do", "x/0/payment", 1998, "EUR")
+			w.row("payment", "undo", "x/0/payment", 1998, "EUR")
+			w.row("payment", "do", "x/1/payment", 2000, "EUR")
+			return []audit.Order{order("x", audit.Processed)}
+		}, []string{"x, payment: charge of another amount; expected 1999 EUR, found 2000 EUR"}},
 		{"effect of an unknown order", func(w *fixture) []audit.Order {
 			w.do("x", "payment")
 			return nil

@@ -29,12 +29,13 @@ func TestMetricOfAnAgentThatMakesNoCalls(t *testing.T) {
 	d.take(f, "replies", "AROAAGENT:x", refused, strings.ReplaceAll(refused, "o-1", "o-2"))
 	var line struct {
 		AWS struct {
+			Timestamp         int64
 			CloudWatchMetrics json.RawMessage
 		} `json:"_aws"`
 		Deployment, Agent string
 		NotCalled         int
 	}
-	if err := json.Unmarshal(out.Bytes(), &line); err != nil || line.Deployment != "Shop/Engine" || line.Agent != "payment" || line.NotCalled != 2 {
+	if err := json.Unmarshal(out.Bytes(), &line); err != nil || line.Deployment != "Shop/Engine" || line.Agent != "payment" || line.NotCalled != 2 || line.AWS.Timestamp == 0 {
 		t.Errorf("%v: %s", err, &out)
 	}
 	out.Reset()
