@@ -10,19 +10,38 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// A file that another program has taken a table from fails the calls that need it: none succeeds, or finds nothing.
-func TestAMissingTableFailsTheCallsThatNeedIt(t *testing.T) {
+// refuses makes the file refuse what is written to a table.
+func refuses(what, table string) string {
+	return "CREATE TRIGGER refuses BEFORE " + what + " ON " + table + " BEGIN SELECT RAISE(ABORT, 'refused by the file'); END"
+}
+
+// A file that another program has changed fails the calls that need what is not there any more: none succeeds, or finds
+// nothing, and what could not be written whole is not written at all.
+func TestADamagedFileFailsTheCallsThatNeedIt(t *testing.T) {
 	hash := core.DefinitionHash([]byte("{}"))
-	for table, want := range map[string]string{
-		"tasks":       "Commit new, Commit, Forget, Load, Due, List, States, Expire",
-		"orders":      "Commit new, Commit, Forget, Load, LoadOrder",
-		"definitions": "Definition, PutDefinition",
-		"ledger":      "Entry, Move",
-		"probe":       "Probe",
-		"messages":    "Expire, Send, Receive, Extend, Delete, Depth",
+	for damage, want := range map[string]string{
+		"DROP TABLE tasks":               "Commit new, Commit, Forget, Load, Due, List, States, Expire",
+		"DROP TABLE orders":              "Commit new, Commit, Forget, Load, LoadOrder, Expire",
+		"DROP TABLE definitions":         "Definition, PutDefinition",
+		"DROP TABLE ledger":              "Entry, Move, Move again, Expire",
+		"DROP TABLE probe":               "Probe",
+		"DROP TABLE messages":            "Send, Receive, Extend, Delete, Depth, Expire",
+		refuses("INSERT", "tasks"):       "Commit new",
+		refuses("UPDATE", "tasks"):       "Commit",
+		refuses("DELETE", "tasks"):       "Forget, Expire",
+		refuses("INSERT", "orders"):      "Commit new",
+		refuses("UPDATE", "orders"):      "Expire",
+		refuses("INSERT", "definitions"): "PutDefinition",
+		refuses("INSERT", "ledger"):      "Move",
+		refuses("UPDATE", "ledger"):      "Move again",
+		refuses("DELETE", "ledger"):      "Expire",
+		refuses("INSERT", "messages"):    "Send",
+		refuses("UPDATE", "messages"):    "Receive, Extend",
+		refuses("DELETE", "messages"):    "Delete",
 	} {
 		folder := t.TempDir()
-		s := open(t, folder, sqlite.Options{CacheBytes: -1, Keep: sqlite.MinKeep, Queues: []sqlite.QueueConfig{{Name: "a"}}})
+		c := newClock()
+		s := open(t, folder, sqlite.Options{Clock: c, CacheBytes: -1, Keep: sqlite.MinKeep, Queues: []sqlite.QueueConfig{{Name: "a"}}})
 		q, err := s.Queues().Queue("a")
 		if err != nil {
 			t.Fatal(err)
@@ -35,7 +54,13 @@ func TestAMissingTableFailsTheCallsThatNeedIt(t *testing.T) {
 		if err != nil || len(got) != 1 {
 			t.Fatal(err)
 		}
-		run(t, folder, "DROP TABLE "+table)
+		must(t, s.Commit(t.Context(), []port.Write{finished("old")}))
+		for _, key := range []string{"old/0/pay", "a/0/pay"} {
+			if err := s.Move(t.Context(), port.LedgerEntry{Key: key, State: "started"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run(t, folder, damage)
 		var failed []string
 		for _, x := range []struct {
 			name string
@@ -54,20 +79,30 @@ func TestAMissingTableFailsTheCallsThatNeedIt(t *testing.T) {
 			{"PutDefinition", func() error { return s.PutDefinition(t.Context(), hash, []byte("{}")) }},
 			{"Entry", func() error { _, err := s.Entry(t.Context(), "k"); return err }},
 			{"Move", func() error { return s.Move(t.Context(), port.LedgerEntry{Key: "k", State: "started"}) }},
-			{"Expire", func() error { _, err := s.Expire(t.Context()); return err }},
+			{"Move again", func() error {
+				return s.Move(t.Context(), port.LedgerEntry{Key: "a/0/pay", State: "done", Version: 1})
+			}},
 			{"Send", func() error { return q.Send(t.Context(), []port.Message{{Body: []byte("m")}})[0] }},
 			{"Receive", func() error { _, err := q.Receive(t.Context(), 1, 0, time.Minute); return err }},
 			{"Extend", func() error { return q.Extend(t.Context(), got[0].Receipt, time.Minute) }},
 			{"Delete", func() error { return q.Delete(t.Context(), []string{got[0].Receipt})[0] }},
 			{"Depth", func() error { _, err := q.Depth(t.Context()); return err }},
+			{"Expire", func() error { c.Advance(sqlite.MinKeep); _, err := s.Expire(t.Context()); return err }},
 		} {
-			if err := x.call(); err != nil && strings.Contains(err.Error(), "no such table: ") {
+			if err := x.call(); err != nil && (strings.Contains(err.Error(), "no such table: ") || strings.Contains(err.Error(), "refused by the file")) {
 				failed = append(failed, x.name)
 			}
 		}
 		if list := strings.Join(failed, ", "); list != want {
-			t.Errorf("without %s %s fail, want %s", table, list, want)
+			t.Errorf("after %s %s fail, want %s", damage, list, want)
 		}
 		_ = s.Close()
 	}
+}
+
+// finished is a task at its end, with its order.
+func finished(id string) port.Write {
+	w := creation(id)
+	w.Record.State, w.Record.Bucket = "Processed", port.NoBucket
+	return w
 }
