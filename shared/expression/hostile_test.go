@@ -44,6 +44,7 @@ func hostile() []attack {
 		{"membership in each turn", "count(order.numbers, 2 in order.numbers)", budget},
 		{"lower in each turn", "map(order.numbers, lower(order.long))", budget},
 		{"counting characters in each turn", "count(order.numbers, len(order.long) == 1)", budget},
+		{"many sums", strings.Repeat("sum(order.numbers)+", 60) + "1", budget},
 		{"nested loops", "sum(order.numbers, sum(order.numbers, #))", "goes over something else than the element at hand"},
 		{"nested loops in a list", "sum(order.numbers, sum([order.numbers][0], #))", "goes over something else than the element at hand"},
 		{"repeat", `repeat("x", 1000000000)`, "there is no function repeat"},
