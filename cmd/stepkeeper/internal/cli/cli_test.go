@@ -101,7 +101,7 @@ func (c call) run(t *testing.T, args ...string) result {
 	}
 	if c.until != "" {
 		var stop context.CancelFunc
-		ctx, stop = context.WithTimeout(ctx, 10*time.Second)
+		ctx, stop = context.WithTimeout(ctx, time.Minute)
 		defer stop()
 		s.Out = &interrupter{&b.Out, c.until, stop}
 	}
