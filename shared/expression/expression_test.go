@@ -147,6 +147,100 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// What fails in one place of an expression fails all of it, wherever the place is; what is not evaluated does not fail.
+func TestAFailureAnywhereFailsAll(t *testing.T) {
+	evaluated := func(source string) (string, error) {
+		return input(t, quote("${ "+strings.ReplaceAll(source, "@", "lower(order.none.x)")+" }"), environment(`{"none":null,"list":[1]}`))
+	}
+	for _, source := range []string{
+		"-@", "+@", "!@", "@ + 1", "1 + @", "@ && true", "true && @", "@ || true", "false || @", "@ ?? 1", "nil ?? @", "@ ? 1 : 2",
+		"true ? @ : 2", "false ? 1 : @", "[1, @]", "{a: @}", "{(@): 1}", "order.list[@]", "order.list[@:]", "order.list[:@]", "@[1:]", "@.a",
+		"@?.a", "order[@]", "len(@)", "lower(@)", "string(@)", "addTime(@, '1h')", "addTime('2026-01-31T08:00:00Z', @)", "map(@, #)",
+		"map(order.list, @)", "filter(order.list, @)", "sum(order.list, @)", "count(order.list, @)", "any(order.list, @)",
+		"all(order.list, @)", "@ in order.list", "1 in @", "@ contains 'x'", "'x' contains @", "@ == 1", "1 == @", "@ < 1", "1 < @",
+	} {
+		const want = ": a member is read from null; fix: write ?. where the part before it may be absent"
+		if got, err := evaluated(source); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: %s, %v", source, got, err)
+		}
+	}
+	for source, want := range map[string]string{
+		"true || @":                  "true",
+		"false && @":                 "false",
+		"1 ?? @":                     "1",
+		"true ? 1 : @":               "1",
+		"any([true], # || @)":        "true",
+		"all([false, true], # && @)": "false",
+		"map([], @)":                 "[]",
+	} {
+		if got, err := evaluated(source); err != nil || got != want {
+			t.Errorf("%s: %s, %v; want %s", source, got, err, want)
+		}
+	}
+}
+
+// The elements of a list, and the order of the child of each.
+func TestEach(t *testing.T) {
+	def := &core.Definition{Steps: []core.StepDefinition{
+		{Name: "parts", Input: json.RawMessage(`"${ order.parts }"`), Each: &core.Each{Order: json.RawMessage(`{"of":"${ item.sku }","all":"${ [item, index] }","place":"${ index }"}`)}},
+		{Name: "plain"}}}
+	x, err := expression.Compile(def)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for order, want := range map[string]string{
+		`{"parts":[{"sku":"a"},{"sku":"b"}]}`: `{"of":"a","all":[{"sku":"a"},0],"place":0} {"of":"b","all":[{"sku":"b"},1],"place":1} 2 <nil>`,
+		`{"parts":[]}`:                        `0 <nil>`,
+		`{"parts":{}}`:                        `0 each is no list`,
+		`{}`:                                  `0 each is no list`,
+		`{"parts":[1,2`:                       `0 expression "order.parts": what it reads is not valid JSON`,
+	} {
+		env, got := core.Environment{Order: json.RawMessage(order)}, ""
+		n, err := x.Items(0, env, func(index int, item json.RawMessage) {
+			of := env
+			of.Item, of.Index = item, index
+			child, err := x.ChildOrder(0, of)
+			if err != nil {
+				t.Error(err)
+			}
+			got += string(child) + " "
+		})
+		if got += fmt.Sprintf("%d %v", n, err); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %s, want %s", order, got, want)
+		}
+	}
+	if child, err := x.ChildOrder(1, core.Environment{}); child != nil || err != nil {
+		t.Errorf("%s %v", child, err)
+	}
+}
+
+// P39: a token is made by the key of the deployment, for a step and perhaps a person.
+func TestTokens(t *testing.T) {
+	def := &core.Definition{Steps: []core.StepDefinition{
+		{Name: "approve", Answer: &core.Answer{Ask: "mail"}}, {Name: "mail", Agent: "post", Input: json.RawMessage(`["${ token('approve') }", "${ lower(token('approve', order.who)) }"]`)}}}
+	x, err := expression.Compile(def)
+	if err != nil || !x.MakesTokens() {
+		t.Fatal(err)
+	}
+	made := func(step, person string) (string, error) { return "T-" + step + "-" + person, nil }
+	for _, c := range []struct {
+		order string
+		token func(step, person string) (string, error)
+		want  string
+	}{
+		{`{"who":"ANN"}`, made, `["T-approve-","t-approve-ann"] <nil>`},
+		{`{"who":""}`, made, ` expression "lower(token('approve', order.who))": token needs the name of a person as a text, got a text`},
+		{`{"who":5}`, made, ` expression "lower(token('approve', order.who))": token needs the name of a person as a text, got a number`},
+		{`{"who":"ANN"}`, nil, ` expression "token('approve')": there is no key for tokens here`},
+		{`{"who":"ANN"}`, func(string, string) (string, error) { return "", errors.New("the key is away") }, ` expression "token('approve')": the key is away`},
+	} {
+		got, err := x.Input(1, core.Environment{Order: json.RawMessage(c.order), Token: c.token})
+		if text := fmt.Sprintf("%s %v", got, err); text != c.want {
+			t.Errorf("%s: %s, want %s", c.order, text, c.want)
+		}
+	}
+}
+
 func TestWhen(t *testing.T) {
 	for _, c := range []struct {
 		when string
