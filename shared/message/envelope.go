@@ -137,10 +137,7 @@ const maxQuarantined = 40_000
 
 // Quarantine keeps a message of a queue for the operator, with the reason.
 func Quarantine(queue string, d port.Delivery, reason string, at core.Time) *Quarantined {
-	body, err := d.Bytes()
-	if err != nil {
-		body = nil
-	}
+	body, _ := d.Bytes() // nothing is there of a value that cannot be encoded
 	sum := sha256.Sum256(body)
 	return &Quarantined{
 		Schema: Schema, Queue: queue, ID: d.ID, Reason: core.TrimMessage(reason), At: at,

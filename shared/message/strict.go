@@ -33,16 +33,12 @@ func strictJSON(data []byte) error {
 
 // syntax answers the standard library's complaint with its place.
 func syntax(data []byte) error {
-	if json.Valid(data) {
+	var raw json.RawMessage
+	var s *json.SyntaxError
+	if !errors.As(json.Unmarshal(data, &raw), &s) {
 		return nil
 	}
-	var raw json.RawMessage
-	err := json.Unmarshal(data, &raw)
-	var s *json.SyntaxError
-	if errors.As(err, &s) {
-		return fmt.Errorf("it is not JSON at byte %d: %s", s.Offset, s.Error())
-	}
-	return fmt.Errorf("it is not JSON: %w", err)
+	return fmt.Errorf("it is not JSON at byte %d: %s", s.Offset, s.Error())
 }
 
 func firstBadByte(data []byte) int {

@@ -2,7 +2,6 @@ package rawjson
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -103,7 +102,7 @@ func (r *Reader) Name() []byte {
 }
 
 func (r *Reader) fail() bool {
-	r.Err = cmp.Or(r.Err, ErrSyntax)
+	r.Err = ErrSyntax
 	return false
 }
 

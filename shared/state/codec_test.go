@@ -341,6 +341,31 @@ func TestOrderOfMembersDoesNotMatter(t *testing.T) {
 	}
 }
 
+// A part that is null is read as one that is absent: another program may have written it.
+func TestNullPartsAreAbsent(t *testing.T) {
+	want := usualTask()
+	var d, steps map[string]json.RawMessage
+	if err := json.Unmarshal(encode(t, want), &d); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(d["Steps"], &steps); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range steps {
+		for _, part := range []string{"error", "corrected", "resolved", "progress", "answers"} {
+			if !bytes.Contains(text, []byte(`"`+part+`":`)) {
+				text = append([]byte(`{"`+part+`" : null , `), text[1:]...)
+			}
+		}
+		steps[name] = text
+	}
+	d["Steps"], _ = json.Marshal(steps)
+	doc, _ := json.Marshal(d)
+	if got, err := state.DecodeTask(doc); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v: got %+v\nwant %+v of\n%s", err, got, want, doc)
+	}
+}
+
 func TestUnreadableDocuments(t *testing.T) {
 	for doc, part := range map[string]string{
 		``: "not JSON", `[]`: "not an object", `{"Schema":1,"Steps":{"a":{"N":"x"}}}`: `step "a"`,
