@@ -443,7 +443,13 @@ func TestDamagedDocumentsAreRefused(t *testing.T) {
 
 // A time that no clock shows and a number that counts nothing are refused, in whichever part of a document they stand.
 func TestImpossibleTimesAndCountsAreRefused(t *testing.T) {
-	const never = core.Time(1) << 52
+	for _, never := range []core.Time{1 << 52, -1} {
+		impossible(t, never)
+	}
+}
+
+func impossible(t *testing.T, never core.Time) {
+	t.Helper()
 	answers := func(change func(a *core.Answers)) func(*core.Task) {
 		return func(t *core.Task) { t.Steps[0].Answers = &core.Answers{Round: 1}; change(t.Steps[0].Answers) }
 	}

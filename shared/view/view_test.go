@@ -185,3 +185,17 @@ func TestUndoWait(t *testing.T) {
 		t.Errorf("an order in Error waits for %+v", got)
 	}
 }
+
+// A test is built from a working copy, which has no version; what is written of a release is read again.
+func TestRelease(t *testing.T) {
+	built := view.Built()
+	if built.Version != "(devel)" || built.Tasks == 0 || built.Messages == 0 {
+		t.Errorf("%+v", built)
+	}
+	if read := view.ReadRelease(built.String()); read != built {
+		t.Errorf("%+v read from %s", read, built)
+	}
+	if read := view.ReadRelease("v1.2.3 tasks=x"); read != (view.Release{}) {
+		t.Errorf("%+v", read)
+	}
+}
