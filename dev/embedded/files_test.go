@@ -57,8 +57,8 @@ func TestOnlyRegularFilesOfTheFolderAreWorkflows(t *testing.T) {
 	}
 	defer closeRuntime(t, s)
 	why := map[string]string{
-		"pipe": "named pipe", "absolute": "link", "relative": "link", "device": "link", "link-to-pipe": "named pipe",
-		"dangling": "link", "folder": "directory", "socket": "socket",
+		"pipe": "it is a named pipe", "absolute": "link", "relative": "link", "device": "link", "link-to-pipe": "it is a named pipe",
+		"dangling": "link", "folder": "it is a directory", "socket": "it is a socket",
 	}
 	found := map[string]view.WorkflowInfo{}
 	for _, i := range s.Workflows(t.Context()) {

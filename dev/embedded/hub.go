@@ -7,7 +7,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// hub hears of every stored task: it wakes those who wait for one, and counts the tasks that are
+// hub is called with every stored task: it wakes those who wait for one, and counts the tasks that are
 // not at rest, which is what memory is spent on.
 type hub struct {
 	mu       sync.Mutex

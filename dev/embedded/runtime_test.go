@@ -795,8 +795,13 @@ func TestAFolderOfWorkflowsThatGoes(t *testing.T) {
 	w.options.Log = slog.New(slog.NewTextHandler(log, nil))
 	s := w.open()
 	defer closeRuntime(t, s)
-	if log.line("workflow in force") == "" {
-		t.Error("the log does not say which workflow is in force")
+	other := strings.Replace(fmt.Sprintf(pair, "5s"), "workflow: pair", "workflow: other", 1)
+	if err := os.WriteFile(filepath.Join(w.options.Workflows, "other.yaml"), []byte(other), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "another workflow is in force", func() bool { return log.line("workflow=other") != "" })
+	if n := strings.Count(log.String(), `msg="workflow in force" workflow=pair`); n != 1 {
+		t.Errorf("the log reports %d times that workflow pair is in force, want once", n)
 	}
 	if err := os.Rename(w.options.Workflows, w.options.Workflows+"-away"); err != nil {
 		t.Fatal(err)

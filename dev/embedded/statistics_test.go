@@ -1,12 +1,14 @@
 package embedded_test
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/view"
@@ -78,6 +80,37 @@ func TestStatistics(t *testing.T) {
 	w.shop.hang.Store(true)
 	submit(t, s, "o-5", "")
 	eventually(t, "an order is in flight", func() bool { n, _ := total(read(), view.SeriesOrders, view.OrdersInFlight); return n > 0 })
+}
+
+// The series are those of the last hour at most, and the agents stand in the order of their names.
+func TestStatisticsAreBounded(t *testing.T) {
+	w := newFixture(t, "5s")
+	w.write(broken)
+	w.options.StatisticsEvery = time.Millisecond
+	for _, name := range []string{"mail", "bank", "post", "depot"} {
+		w.options.Operations[name] = worker.Operations{worker.AnyOperation: {Run: w.shop.run}}
+	}
+	s := w.open()
+	defer closeRuntime(t, s)
+	submit(t, s, "o-1", "")
+	wait(t, s, "o-1")
+	var from core.Time
+	eventually(t, "the order in Error is counted, and the first intervals are left out", func() bool {
+		x, err := s.Statistics(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, a := range x.Agents {
+			names = append(names, a.Agent)
+		}
+		if !slices.Equal(names, []string{"bank", "depot", "mail", "post", "shop"}) {
+			t.Fatal(names)
+		}
+		from = cmp.Or(from, x.From)
+		n, _ := total(x, view.SeriesOrders, string(core.Error))
+		return n > 0 && x.From > from
+	})
 }
 
 // A machine that slept leaves a gap, and not a peak: what ended before it wakes is of no interval.

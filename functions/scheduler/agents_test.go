@@ -62,7 +62,7 @@ func TestAWaitIsLearntOfTheAgentThatWasAsked(t *testing.T) {
 	}
 }
 
-// P44: where nothing is heard of an agent any more, its queue grows, and the other agent is asked; the queues are asked every 10 s.
+// P44: where nothing comes from an agent any more, its queue grows, and the other agent is asked; the queues are asked every 10 s.
 func TestAnAgentWithALongQueueIsLeft(t *testing.T) {
 	w := twoAgents(t)
 	config := w.SchedulerConfig(w.NewState(w.Store, 0), "s")

@@ -44,7 +44,7 @@ func TestAnAnswerThroughTheQueueDecides(t *testing.T) {
 	if failed := w.Scheduler.Handle(ctx, port.Control, deliver(wrong)); len(failed) > 0 {
 		t.Fatal("a wrong answer came back")
 	}
-	if got := heard(t, w, "desk"); len(got) != 1 || got[0].Kind != core.StatusCommandRefused || got[0].Command != "answer" || got[0].CommandID != "x-1" {
+	if got := statuses(t, w, "desk"); len(got) != 1 || got[0].Kind != core.StatusCommandRefused || got[0].Command != "answer" || got[0].CommandID != "x-1" {
 		t.Errorf("the sender got %+v", got)
 	}
 	w.Scheduler.Handle(ctx, port.Control, deliver(answer("x-2", "yes")))

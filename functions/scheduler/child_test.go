@@ -60,7 +60,7 @@ func TestAChildAnswers(t *testing.T) {
 	if task := w.Task(id); task.ResendAt != 0 {
 		t.Error("its end is not settled")
 	}
-	handled(t, w, childOf(w, core.AskStart, 1)) // a fresh copy, as a parent sends that has heard nothing
+	handled(t, w, childOf(w, core.AskStart, 1)) // a fresh copy, as a parent sends that has received nothing
 	if all := reported(t, w); len(all) != 1 || all[0].State != core.ChildProcessed {
 		t.Errorf("asked again it reported %+v", all)
 	}

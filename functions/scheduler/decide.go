@@ -182,7 +182,7 @@ func (it *item) answer(j *engine.Job, d core.Decision) []core.Effect {
 	case it.submit != nil && t.IsTombstone():
 		return it.reply(it.submit.ReplyTo, core.Status{Kind: core.StatusCancelled, OrderID: j.ID, At: t.Ended,
 			Message: "the order was cancelled before it came; it does not run"})
-	case it.direct && it.known && !it.Again: // a copy whose sender hears at once that the order is there
+	case it.direct && it.known && !it.Again: // a copy whose sender learns at once that the order is there
 		return nil
 	case it.submit != nil && t.ReplyTo != "" && j.Definition != nil && j.Definition.Notifies(core.StatusReceived):
 		return []core.Effect{core.SendStatus{ReplyTo: t.ReplyTo, Status: core.Status{

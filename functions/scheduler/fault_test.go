@@ -369,7 +369,7 @@ func TestTaskThatDoesNotFitIsRefused(t *testing.T) {
 	if failed := s.Handle(ctx, port.Intake, deliver(world.Order("o-1"), world.Order("o-1"))); len(failed) > 0 {
 		t.Errorf("returned: %v", failed)
 	}
-	reported := heard(t, w, "shop")
+	reported := statuses(t, w, "shop")
 	if len(reported) != 2 || reported[0].Kind != core.StatusRefused || reported[1].Code != scheduler.CodeTooLarge || !strings.Contains(reported[0].Message, "reference") {
 		t.Errorf("reported %+v", reported)
 	}
@@ -381,7 +381,7 @@ func TestTaskThatDoesNotFitIsRefused(t *testing.T) {
 	if failed := s.Handle(ctx, port.Replies, deliver(world.Failed(asked["o-1 a/1 do"], "no"))); len(failed) != 1 {
 		t.Errorf("a reply without an output was deleted: %v", failed)
 	}
-	if reported := heard(t, w, "shop"); len(reported) != 2 { // received and started, when it began
+	if reported := statuses(t, w, "shop"); len(reported) != 2 { // received and started, when it began
 		t.Errorf("reported %+v", reported)
 	}
 }

@@ -64,7 +64,7 @@ func (s *Scheduler) Handle(ctx context.Context, queueName string, deliveries []p
 			s.log.Warn("message returned to its queue", append(it.about(), "queue", queueName, "messageId", deliveries[i].ID, "error", it.Err)...)
 			failed = append(failed, it.receipt)
 		} else {
-			it.heard()
+			it.learn()
 		}
 	}
 	return failed
@@ -124,7 +124,7 @@ func (s *Scheduler) decode(queueName string, d *port.Delivery, it *item) (id str
 		if err != nil {
 			return "", err
 		}
-		it.ev, it.waited, it.from = replied(r), r.Waited+s.lay(d), senderOf(r, d)
+		it.ev, it.waited, it.from = replied(r), r.Waited+s.inQueue(d), senderOf(r, d)
 		return r.OrderID, nil
 	case port.Control:
 		c, err := message.ControlOf(*d)
@@ -143,9 +143,9 @@ func (s *Scheduler) decode(queueName string, d *port.Delivery, it *item) (id str
 	return "", fmt.Errorf("queue %q is not one of the Scheduler's", queueName)
 }
 
-// lay is how long a reply has waited for the Scheduler, which is time in a queue too (P32). One that
+// inQueue is how long a reply has waited for the Scheduler, which is time in a queue too (P32). One that
 // comes again was returned to the queue, and says nothing of the queue.
-func (s *Scheduler) lay(d *port.Delivery) core.Duration {
+func (s *Scheduler) inQueue(d *port.Delivery) core.Duration {
 	if d.SentAt.IsZero() || d.Received > 1 {
 		return 0
 	}

@@ -24,8 +24,8 @@ func body(text string) port.Delivery {
 	return port.Delivery{Message: port.Message{Body: []byte(text)}, ID: "m0", Receipt: "r0", Received: 1}
 }
 
-// heard takes the statuses of a reply-to.
-func heard(t *testing.T, w *world.World, queue string) (all []core.Status) {
+// statuses takes the statuses of a reply-to.
+func statuses(t *testing.T, w *world.World, queue string) (all []core.Status) {
 	t.Helper()
 	for _, d := range w.Take(queue) {
 		s, err := message.StatusOf(d)
@@ -108,7 +108,7 @@ func TestRefusalThatCannotBeSentComesBack(t *testing.T) {
 			}
 			var got []string
 			for _, name := range []string{"shop", "desk"} {
-				for _, s := range heard(t, w, name) {
+				for _, s := range statuses(t, w, name) {
 					got = append(got, fmt.Sprintf("%s %s", s.Kind, s.Code))
 				}
 			}
@@ -153,7 +153,7 @@ func TestOutageIsNoUnknownReplyTo(t *testing.T) {
 			if failed := w.Scheduler.Handle(ctx, c.queue, []port.Delivery{body(c.body)}); len(failed) > 0 {
 				t.Errorf("returned: %v", failed)
 			}
-			if all := heard(t, w, "shop"); len(all) == 0 || string(all[0].Kind) != c.want {
+			if all := statuses(t, w, "shop"); len(all) == 0 || string(all[0].Kind) != c.want {
 				t.Errorf("reported %+v, want %s", all, c.want)
 			}
 			if n := len(w.Take(port.Quarantine)); n > 0 {
@@ -195,7 +195,7 @@ func TestOrderThatIsTooLargeIsAnswered(t *testing.T) {
 			if failed := w.Scheduler.Handle(ctx, port.Intake, []port.Delivery{body(c.body)}); len(failed) > 0 {
 				t.Fatal("returned")
 			}
-			all := heard(t, w, "shop")
+			all := statuses(t, w, "shop")
 			if reported := len(all) == 1 && all[0].Kind == core.StatusRefused && all[0].Code == message.CodeTooLarge && all[0].OrderID == "o-2"; reported != c.reported || !c.reported && len(all) > 0 {
 				t.Errorf("reported: %+v", all)
 			}
@@ -237,7 +237,7 @@ func TestRefusedCommandIsReported(t *testing.T) {
 				t.Fatal("returned")
 			}
 			for queue, want := range map[string]int{"shop": c.shop, "desk": c.desk} {
-				all := heard(t, w, queue)
+				all := statuses(t, w, queue)
 				refused := all[:0]
 				for _, s := range all {
 					if s.Kind == core.StatusCommandRefused {
@@ -265,7 +265,7 @@ func TestRefusedCommandIsReported(t *testing.T) {
 	if v, err := w.Scheduler.Command(ctx, stale); err != nil || v.Accepted {
 		t.Fatalf("%+v %v", v, err)
 	}
-	if all := heard(t, w, "shop"); len(all) > 0 {
+	if all := statuses(t, w, "shop"); len(all) > 0 {
 		t.Errorf("a direct command was answered at the reply-to too: %+v", all)
 	}
 }
@@ -287,7 +287,7 @@ func TestDeadlineThatHasPassed(t *testing.T) {
 			if failed := w.Scheduler.Handle(ctx, port.Intake, deliver(at("o-2"))); len(failed) > 0 {
 				t.Fatal("returned")
 			}
-			asked, reported := requests(t, w), heard(t, w, "shop")
+			asked, reported := requests(t, w), statuses(t, w, "shop")
 			if c.accepted {
 				if r.Answer != scheduler.Stored || len(asked) != 4 || w.Task("o-1").Deadline != at("").Deadline {
 					t.Errorf("%+v, %d requests", r, len(asked))
@@ -341,7 +341,7 @@ func TestAcceptedOrderStaysAccepted(t *testing.T) {
 					}
 					w.Boot()
 				}
-				for _, s := range heard(t, w, "shop") {
+				for _, s := range statuses(t, w, "shop") {
 					if s.Kind == core.StatusRefused {
 						t.Errorf("reported %+v", s)
 					}
@@ -370,7 +370,7 @@ func TestPriorityHasNoEffectAndSaysSo(t *testing.T) {
 		o := world.Order("o-1")
 		o.Priority = priority
 		r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*o, *o})
-		status := heard(t, w, "shop")[0]
+		status := statuses(t, w, "shop")[0]
 		for _, notes := range [][]string{r[0].Notes, r[1].Notes, status.Notes} {
 			if said := len(notes) == 1 && strings.Contains(notes[0], "priority"); said != want {
 				t.Errorf("priority %q: %q", priority, notes)
@@ -384,7 +384,7 @@ func TestPriorityHasNoEffectAndSaysSo(t *testing.T) {
 	w.Config = func(c *scheduler.Config) { c.Priorities = true }
 	o := world.Order("o-1")
 	o.Priority = "high"
-	if r := w.Boot().Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]; r.Notes != nil || heard(t, w, "shop")[0].Notes != nil {
+	if r := w.Boot().Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]; r.Notes != nil || statuses(t, w, "shop")[0].Notes != nil {
 		t.Errorf("where it has an effect: %+v", r)
 	}
 	for _, d := range w.Take(port.Requests("agent-a")) {

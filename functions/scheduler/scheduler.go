@@ -31,7 +31,7 @@ type Config struct {
 	// Senders are the role IDs that the replies of an agent come from, by agent (P3). Those of an agent
 	// that is absent are compared by the name that they bear only.
 	Senders map[string][]string
-	// Replied hears of each reply of an agent that is accepted, so that it is known which ones make no calls (P45): the agent, and its
+	// Replied is called with each reply of an agent that is accepted, so that it is known which ones make no calls (P45): the agent, and its
 	// operation; may be nil.
 	Replied func(agent, operation string, r core.Reply)
 }

@@ -27,7 +27,7 @@ func senderOf(r *message.Reply, d *port.Delivery) sender {
 
 // notAsked refuses a reply of another agent than the one that its step asked (P3): its refusal puts it
 // into quarantine. A role that no agent is known by passes, since an operator may have redriven the
-// message; SQS does not say whose SenderId a redriven message bears.
+// message; SQS does not say whose SenderId a redriven message has.
 func (s *Scheduler) notAsked(def *core.Definition, it *item) error {
 	step := ""
 	switch e := it.ev.(type) {

@@ -13,7 +13,7 @@ import (
 )
 
 // P3: a reply counts only if it is of the agent that its step asked, by the role that the queue vouches
-// for and by the name that the reply bears, as far as they are known.
+// for and by the name in the reply, as far as they are known.
 func TestReplyOfAnotherAgent(t *testing.T) {
 	const a, shared = "AROAAAAA", "AROASHARED"
 	known := map[string][]string{"agent-a": {a}, "agent-b": {"AROABBBB", shared}, "agent-c": {shared}}

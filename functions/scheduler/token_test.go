@@ -159,7 +159,7 @@ func TestWithoutKeys(t *testing.T) {
 	w.Config = keys(&ring)
 	w.Boot().Send(port.Intake, world.Order("o-1"))
 	w.Round()
-	ring = token.New() // an instance that has not heard of the key
+	ring = token.New() // an instance that does not know the key
 	if failed := w.Scheduler.Handle(ctx, port.Intake, again(deliver(world.Order("o-1")))); len(failed) != 1 || w.Task("o-1").Step("a").State != core.Processing {
 		t.Errorf("with another ring: %d come again, the step is %s", len(failed), w.Task("o-1").Step("a").State)
 	}
@@ -185,7 +185,7 @@ func TestWithoutKeys(t *testing.T) {
 }
 
 // P39: a Scheduler that read the keys before the key was replaced reads them again for an order or a token of the new one.
-func TestANewKeyIsHeardOf(t *testing.T) {
+func TestAReplacedKeyIsRead(t *testing.T) {
 	old := token.New()
 	now := old.Replace(5)
 	w := world.New(t, linking(t, `{"who":["ann"]}`))

@@ -85,8 +85,8 @@ func (it *item) teaches(j *engine.Job, before *core.Task) lesson {
 	return lesson{d, d.AskedAgent(s), s.Attempt == r.Attempt, Wait{min(it.waited, max(0, now.Sub(s.ClaimedAt))), now}}
 }
 
-// heard keeps what a reply says of the queue, and reports it.
-func (it *item) heard() {
+// learn keeps what a reply says of the queue, and reports it.
+func (it *item) learn() {
 	r, ok := it.ev.(core.Reply)
 	l, s := &it.lesson, it.s
 	if !ok || l.step == nil {

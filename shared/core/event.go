@@ -157,7 +157,7 @@ const (
 )
 
 // AskChild is what a step asks of a child task (P41): an effect of the parent's decision, and the event of the child. It
-// always holds all of the child, which may not have heard of any other.
+// always holds all of the child, which may not know any other.
 type AskChild struct {
 	OrderID     string          `json:"task"` // of the child
 	Parent      Parent          `json:"parent"`

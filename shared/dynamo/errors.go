@@ -107,7 +107,7 @@ func meaning(ctx context.Context, what string, doubt bool, err error) error {
 // would have written. Others may have written on top of it, or instead of it: that is unknown.
 var errOvertaken = errors.New("an answer was lost, and newer versions are stored: perhaps they stand on this one")
 
-// refusal is what the caller hears of a write of this version, whose last try was refused, and which
+// refusal is what the caller gets of a write of this version, whose last try was refused, and which
 // is not the one that stands there: otherwise, unless an earlier try may have landed below.
 func refusal(there attrs, version int64, doubt bool, otherwise error) error {
 	if stored := numberOf(there["Version"]); doubt && stored > version {

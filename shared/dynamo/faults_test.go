@@ -55,7 +55,7 @@ func (f faulty) commit(w port.Write) error {
 	return f.Commit(context.Background(), []port.Write{w})[0]
 }
 
-// Every fault in a write, and what the caller hears of it. Refused writes are not stored;
+// Every fault in a write, and what the caller gets. Refused writes are not stored;
 // those without an answer may be stored or not.
 func TestFaultsInWrites(t *testing.T) {
 	const l, u, h, w, x = faults.LostAnswer, faults.Unsent, faults.Throttled, faults.Twice, faults.Conflict

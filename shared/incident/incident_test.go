@@ -38,9 +38,9 @@ type desk struct {
 
 func newDesk(t testing.TB, change func(*incident.Config)) *desk {
 	d := &desk{t: t, now: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC), inError: map[string]core.RaiseAlert{}, pageSize: 2, records: memory.NewLedger()}
-	config := incident.Config{Records: bearing{d.records, d}, Tasks: d, Clock: port.ClockFunc(func() time.Time { return d.now }), Log: slog.New(slog.DiscardHandler),
+	config := incident.Config{Records: contextRecords{d.records, d}, Tasks: d, Clock: port.ClockFunc(func() time.Time { return d.now }), Log: slog.New(slog.DiscardHandler),
 		Publish: func(ctx context.Context, a message.Alert) error {
-			d.bears(ctx, "Publish")
+			d.checkContext(ctx, "Publish")
 			if d.reporting != nil {
 				d.reporting()
 			}
@@ -61,33 +61,33 @@ type mark struct{}
 // marked is the context of every raise and sweep; on Lambda it ends before the handling does.
 var marked = context.WithValue(context.Background(), mark{}, true)
 
-// bears checks that a call is handed the context of its raise or sweep.
-func (d *desk) bears(ctx context.Context, call string) {
+// checkContext checks that a call is given the context of its raise or sweep.
+func (d *desk) checkContext(ctx context.Context, call string) {
 	d.t.Helper()
 	if ctx.Value(mark{}) == nil {
 		d.t.Errorf("%s was called with another context", call)
 	}
 }
 
-// bearing are records that look at the context of each call.
-type bearing struct {
+// contextRecords are records that look at the context of each call.
+type contextRecords struct {
 	port.Ledger
 	d *desk
 }
 
-func (b bearing) Entry(ctx context.Context, key string) (port.LedgerEntry, error) {
-	b.d.bears(ctx, "Entry")
+func (b contextRecords) Entry(ctx context.Context, key string) (port.LedgerEntry, error) {
+	b.d.checkContext(ctx, "Entry")
 	return b.Ledger.Entry(ctx, key)
 }
 
-func (b bearing) Move(ctx context.Context, e port.LedgerEntry) error {
-	b.d.bears(ctx, "Move")
+func (b contextRecords) Move(ctx context.Context, e port.LedgerEntry) error {
+	b.d.checkContext(ctx, "Move")
 	return b.Ledger.Move(ctx, e)
 }
 
 // List answers the orders in Error, page by page.
 func (d *desk) List(ctx context.Context, q port.Query) (port.Page, error) {
-	d.bears(ctx, "List")
+	d.checkContext(ctx, "List")
 	if d.unlisted != nil || q.State != "Error" {
 		return port.Page{}, errors.Join(d.unlisted, fmt.Errorf("listed %q", q.State))
 	}

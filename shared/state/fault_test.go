@@ -202,7 +202,7 @@ func (d *down) PutDefinition(ctx context.Context, _ string, _ []byte) error {
 type key struct{}
 
 // What the store answers reaches the caller, with what was asked for; nothing of it is kept, and each
-// call bears the caller's context.
+// call has the caller's context.
 func TestStoreThatCannotBeReached(t *testing.T) {
 	given := context.WithValue(ctx, key{}, 1)
 	for _, cached := range []int{0, 10} {

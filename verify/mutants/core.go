@@ -32,7 +32,7 @@ var ofCore = []Mutant{
 	{Name: "P16-overdue-of-a-stale-attempt-counts", File: decide, Func: "deciding.guard", Old: "kind != doDone:", New: "kind != doDone && kind != overdue:"},
 	{Name: "I4-reply-of-the-other-operation-counts", File: decide, Func: "deciding.guard", Old: "s.Undo != (e.Operation == UndoOp):", New: "false:"},
 	{Name: "P8-stale-load-drops-the-message", File: decide, Func: "deciding.guard", Old: `return i, "", ErrStale`, New: `return i, "it is ahead of the document", nil`},
-	{Name: "P15-handed-back-step-hears-no-done", File: table, Func: "init", Old: cell, New: cell + "\nif k == doDone && s == Pending { stepTable[k][s][m] = ignore(notAsked) }"},
+	{Name: "P15-handed-back-step-ignores-done", File: table, Func: "init", Old: cell, New: cell + "\nif k == doDone && s == Pending { stepTable[k][s][m] = ignore(notAsked) }"},
 	{Name: "P15-done-is-not-recorded-in-error", File: table, Func: "init", Old: cell, New: cell + "\nif k == doDone && s == Processing && (m == errForward || m == errUndo) { stepTable[k][s][m] = ignore(noTimes) }"},
 	{Name: "P15-undo-done-in-its-wait-ignored", File: table, Func: "init", Old: cell, New: cell + "\nif k == undoDone && s == UndoWait { stepTable[k][s][m] = ignore(notAsked) }"},
 	{Name: "I6-an-end-is-left-by-a-reply", File: table, Func: "init", Old: cell, New: cell + "\nif k == undoFailed && s == Compensated && m == compensated { stepTable[k][s][m] = action((*deciding).undoRefused) }"},

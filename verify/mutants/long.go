@@ -12,7 +12,7 @@ var ofLongWork = []Mutant{
 	{Name: "P43-a-report-hides-what-is-deferred-after-it", File: progressFile, Func: "deciding.progressed", Old: " && e.Until <= s.CompleteBy.Add(interval)", New: ""},
 	{Name: "P43-progress-after-stopby", File: progressFile, Func: "deciding.progressed", Old: "passed(s.StopBy, r.at.Now)", New: "false"},
 	{Name: "P43-progress-of-any-step", File: progressFile, Func: "deciding.progressed", Old: "e.Operation != Do || !r.long(i)", New: "false"},
-	{Name: "P43-until-is-not-heard", File: progressFile, Func: "deciding.progressed", Old: "until := e.Until", New: "until := Time(0)"},
+	{Name: "P43-until-is-ignored", File: progressFile, Func: "deciding.progressed", Old: "until := e.Until", New: "until := Time(0)"},
 	{Name: "P43-death-is-found-at-stopby", File: progressFile, Func: "deciding.firstCompleteBy", Old: "if !r.long(i) {", New: "if s != nil {"},
 	{Name: "P43-a-long-undo", File: progressFile, Func: "deciding.long", Old: " && !r.t.Steps[i].Undo", New: ""},
 	{Name: "P43-progress-of-the-last-attempt-stays", File: "shared/core/reply.go", Func: "Step.release", Old: "0, 0, 0, nil", New: "0, 0, 0, s.Progress"},

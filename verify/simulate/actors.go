@@ -355,7 +355,7 @@ func (w *simulation) handle(iv *invocation, q *queue, letters []*letter, ds []po
 		return nil, []again{{ds[0].Receipt, v.After}}
 	case aClient:
 		for i := range ds {
-			w.heard(iv, q, letters[i], ds[i])
+			w.received(iv, q, letters[i], ds[i])
 			done = append(done, ds[i].Receipt)
 		}
 		return done, nil

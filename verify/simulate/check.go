@@ -16,7 +16,7 @@ import (
 
 // history is what the checks remember of an order.
 type history struct {
-	heard     map[int]bool      // numbers of statuses that the application has taken
+	received  map[int]bool      // numbers of statuses that the application has taken
 	reported  map[int]string    // statuses that were sent, by number: their bytes
 	alerts    map[string]bool   // alerts that were raised
 	requests  map[string]string // requests that were sent, by step and attempt: their bytes
@@ -37,7 +37,7 @@ type history struct {
 
 func newHistory() history {
 	return history{
-		heard: map[int]bool{}, reported: map[int]string{}, alerts: map[string]bool{}, requests: map[string]string{}, meant: map[string]string{}, holders: map[string]string{},
+		received: map[int]bool{}, reported: map[int]string{}, alerts: map[string]bool{}, requests: map[string]string{}, meant: map[string]string{}, holders: map[string]string{},
 		counted: map[string]int{}, verdicts: map[string]bool{}, cancels: map[int]bool{}, answered: map[string]bool{}, decisions: map[string]string{}, wakes: map[string]core.Time{},
 		alone: map[string]bool{},
 	}

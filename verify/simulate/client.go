@@ -180,8 +180,8 @@ func (w *simulation) acknowledged(o *order) {
 	}
 }
 
-// heard is what the application hears.
-func (w *simulation) heard(iv *invocation, q *queue, l *letter, d port.Delivery) {
+// received checks what the application receives.
+func (w *simulation) received(iv *invocation, q *queue, l *letter, d port.Delivery) {
 	if q.name != shop {
 		return
 	}
@@ -200,7 +200,7 @@ func (w *simulation) heard(iv *invocation, q *queue, l *letter, d port.Delivery)
 	case s.Kind != core.StatusRefused:
 		w.acknowledged(o)
 	}
-	o.seen.heard[s.Seq] = true
+	o.seen.received[s.Seq] = true
 }
 
 // interfere is a person who gives a command, or tries to: mostly one that fits, and now and then one

@@ -118,7 +118,7 @@ func diagnosePlain(sc Scenario) (all []Finding) {
 			all = append(all, Finding{Whose: YourWorkflow, Advice: true, Step: d.Name, Agent: d.Agent,
 				Text: fmt.Sprintf("when one answer of the plain service behind %s is lost, step %s asks again in vain: it may neither be called a second time nor answered while its ledger says %q, and only after %d attempts the operator is alerted",
 					d.Agent, d.Name, worker.StateStarted, attempts-1),
-				Fix: fmt.Sprintf("give the agent %s a check, or step %s maxFailures: 1, so that the operator hears of it at once", d.Agent, d.Name)})
+				Fix: fmt.Sprintf("give the agent %s a check, or step %s maxFailures: 1, so that the operator is alerted at once", d.Agent, d.Name)})
 		}
 	}
 	return all

@@ -76,7 +76,7 @@ const (
 	bring                 // one message is brought to a handler
 	bringAll              // all that are visible are, as one batch
 	sweeps                // a Supervisor sweeps
-	submits               // the application submits, again if it has heard nothing
+	submits               // the application submits, again if it has received nothing
 	orders                // the next command is given
 	passes                // nothing happens until the next time that means anything
 	boots                 // a process is there again
@@ -177,7 +177,7 @@ func (d *driver) enabled() []action {
 	quiet := !slices.ContainsFunc(d.acts, func(a action) bool { return !a.costs() && !a.lazy() && a.kind != orders })
 	if quiet && len(d.w.queues[port.Intake].messages) == 0 {
 		for i, o := range d.w.orders {
-			if !o.acked && !o.refused && o.seen.submitted { // it has heard nothing for a long time
+			if !o.acked && !o.refused && o.seen.submitted { // it has received nothing for a long time
 				d.can(submits, 0, i)
 				quiet = false
 			}
@@ -712,7 +712,7 @@ func (d *driver) hear() {
 	for _, name := range []string{shop, port.Quarantine} {
 		q := d.w.queues[name]
 		for _, l := range q.messages {
-			d.w.heard(nil, q, l, q.delivery(l))
+			d.w.received(nil, q, l, q.delivery(l))
 		}
 		q.messages = nil
 	}

@@ -29,7 +29,7 @@ func (iv *invocation) expectedWait(s *sight, m *model, n int, ev any) *expectedW
 	if step == nil || step.Attempt != r.Attempt {
 		return nil
 	}
-	waited := min(r.Waited+iv.lay(i), max(0, m.now.Sub(step.ClaimedAt)))
+	waited := min(r.Waited+iv.inQueue(i), max(0, m.now.Sub(step.ClaimedAt)))
 	return &expectedWait{order: s.id, agent: m.def.Steps[m.def.Index(r.Step)].AskedAgent(m.t.Step(r.Step)), letter: i, Wait: scheduler.Wait{Waited: waited, Learnt: m.now}}
 }
 

@@ -32,7 +32,7 @@ type model struct {
 	loose    bool                    // another order of the same batch may have taught the instance a wait meanwhile
 	backlog  func(queue string) bool // more waits in it than is taken at a time
 	unasked  string                  // a queue that was not asked for that
-	direct   bool                    // it was asked without a queue, and hears the answer
+	direct   bool                    // it was asked without a queue, and gets the answer
 	expired  bool                    // the order is there, and its task is not (P26)
 	room     room
 	fresh    bool // the event was not handled before: it has nothing to send again (P12a)

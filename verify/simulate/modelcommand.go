@@ -15,7 +15,7 @@ func (m *model) submit(o *message.SubmitOrder) {
 			m.refuse(o.ReplyTo)
 			return
 		}
-		if !m.direct { // it hears that at once
+		if !m.direct { // it gets that at once
 			m.received()
 		}
 		m.again()

@@ -89,9 +89,9 @@ func (iv *invocation) loaded(id string, t *core.Task) {
 	s.from, iv.anew = len(iv.clock), true
 }
 
-// lay is how long a message has waited for the handler, by the clock that it read when it was begun,
+// inQueue is how long a message has waited for the handler, by the clock that it read when it was begun,
 // or should have read; one that comes again was returned to the queue, and says nothing of its queue.
-func (iv *invocation) lay(i int) core.Duration {
+func (iv *invocation) inQueue(i int) core.Duration {
 	if iv.handed[i].Received > 1 {
 		return 0
 	}

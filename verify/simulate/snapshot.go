@@ -176,7 +176,7 @@ func snapshotOf(letters []*letter) []*letter {
 
 func (h *history) snapshot() history {
 	c := *h
-	c.heard, c.reported, c.alerts, c.requests = maps.Clone(h.heard), maps.Clone(h.reported), maps.Clone(h.alerts), maps.Clone(h.requests)
+	c.received, c.reported, c.alerts, c.requests = maps.Clone(h.received), maps.Clone(h.reported), maps.Clone(h.alerts), maps.Clone(h.requests)
 	c.meant = maps.Clone(h.meant)
 	c.holders, c.counted, c.verdicts, c.cancels = maps.Clone(h.holders), maps.Clone(h.counted), maps.Clone(h.verdicts), maps.Clone(h.cancels)
 	c.answered, c.decisions = maps.Clone(h.answered), maps.Clone(h.decisions)

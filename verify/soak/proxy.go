@@ -20,7 +20,7 @@ import (
 
 // What the network does to a call.
 const (
-	cutBefore   = "cut before the call"   // reset; the service never hears of it
+	cutBefore   = "cut before the call"   // reset; the service never receives it
 	cutAfter    = "cut after the call"    // the effect, and a reset instead of the answer
 	cutWithin   = "cut within the answer" // half of it, then a reset
 	delayed     = "delayed call"          // on its way for a while, if the caller still waits then

@@ -29,8 +29,8 @@ var allFaults = []Fault{LostAnswer, LostRequest, Throttle, Repeat, Contention}
 // lasting is so often that no adapter's patience outlasts it.
 func lasting(f Fault) []Fault { return slices.Repeat([]Fault{f}, 100) }
 
-// faultCases: one fault of the backend is nothing that a caller hears of (rules 8, 9, 10 and 23 of
-// docs/aws-rules.md); of those that last it hears the truth.
+// faultCases: one fault of the backend is nothing that a caller sees (rules 8, 9, 10 and 23 of
+// docs/aws-rules.md); of those that last it gets the true answer.
 func faultCases() []testCase {
 	empty := core.DefinitionHash([]byte("{}"))
 	started := port.LedgerEntry{Key: "k", State: "started"}
@@ -95,7 +95,7 @@ func faultCases() []testCase {
 	return append(cases, need(hasInject, lastingCases())...)
 }
 
-// lastingCases: what a caller hears of a write when the backend stays away.
+// lastingCases: what a caller gets of a write when the backend stays away.
 func lastingCases() []testCase {
 	var cases []testCase
 	for _, c := range []struct {

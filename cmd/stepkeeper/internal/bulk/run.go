@@ -154,14 +154,14 @@ func (w *work) one(ctx context.Context, i int) {
 		return
 	case err != nil:
 		w.set(i, Unknown, err.Error())
-		w.heard(false)
+		w.answered(false)
 		return
 	case !v.Accepted:
 		w.set(i, Refused, v.Reason)
-		w.heard(true)
+		w.answered(true)
 		return
 	}
-	w.heard(true)
+	w.answered(true)
 	if o.Result != Accepted {
 		w.set(i, Accepted, v.Reason)
 	}
@@ -186,8 +186,8 @@ func (w *work) command(ctx context.Context, o *Order) (client.Verdict, error) {
 	return w.Send(ctx, w.c, o.OrderID, o.Number, commandID(w.Bulk, o.OrderID))
 }
 
-// heard counts commands without an answer: a server that is away gets no more of them.
-func (w *work) heard(answer bool) {
+// answered counts commands without an answer: a server that is away gets no more of them.
+func (w *work) answered(answer bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.silent++; answer {

@@ -30,7 +30,7 @@ func newCost(a *App) *cobra.Command {
 			"nothing happens, and what others publish for the same work. Units are those of the last measurement\n" +
 			"(`make cost`), prices are published ones with their sources and dates; nothing is asked over the network.\n\n" +
 			"With a workflow file, or --steps, the same is estimated for that many steps, and with\n" +
-			"--orders-per-month for a month of yours. --prices lays your Region's or your contract's prices over\n" +
+			"--orders-per-month for a month of yours. --prices puts your Region's or your contract's prices over\n" +
 			"the published ones: {\"region\": \"eu-west-1\", \"prices\": {\"dynamodb-write\": {\"dollars\": 0.7, \"per\": 1000000}}}.\n\n" +
 			"--sweep compares intervals of the Supervisor: how late it finds a step overdue, and dollars a month.",
 		Example: "  stepkeeper cost\n  stepkeeper cost workflows/order.yaml --orders-per-month 3000000\n" +

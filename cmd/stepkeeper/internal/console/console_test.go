@@ -336,7 +336,7 @@ func TestActionsOfOthers(t *testing.T) {
 	}
 }
 
-// An open page hears of a change by itself, and that the server lives where nothing changes.
+// An open page gets a change by itself, and where nothing changes a heartbeat.
 func TestLive(t *testing.T) {
 	w := newWorld(t, nil)
 	w.submit("order", "o-1")

@@ -1,4 +1,4 @@
-# A grade without a fence waits until no call can take effect any more (P21), and the application hears until when.
+# A grade without a fence waits until no call can take effect any more (P21), and the application is notified until when.
 workflow reports
 step fedex grade=idempotent continue
 step dhl after=fedex when-failed=fedex

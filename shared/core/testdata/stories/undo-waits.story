@@ -1,4 +1,4 @@
-# A step without a fence is undone when no call of it can be under way any more, and the application hears until when (P21).
+# A step without a fence is undone when no call of it can be under way any more, and the application is notified until when (P21).
 workflow reports
 step a grade=idempotent
 step b grade=idempotent

@@ -2,7 +2,7 @@
 (() => {
   "use strict";
   const silentAfter = 7000; // ms; the server sends a heartbeat each 2 s
-  let heard = Date.now();
+  let received = Date.now();
   const link = document.getElementById("link");
   const two = (n) => String(n).padStart(2, "0");
   const clock = (d) => `${two(d.getHours())}:${two(d.getMinutes())}:${two(d.getSeconds())}`;
@@ -21,15 +21,15 @@
     }
   };
   const fresh = () => {
-    if (document.hidden) { heard = Date.now(); return; }
-    const silent = Date.now() - heard > silentAfter;
+    if (document.hidden) { received = Date.now(); return; }
+    const silent = Date.now() - received > silentAfter;
     link.classList.toggle("silent", silent);
-    put(link, silent ? `no word from the server since ${clock(new Date(heard))}` : "live");
+    put(link, silent ? `no word from the server since ${clock(new Date(received))}` : "live");
   };
-  const hear = () => { heard = Date.now(); fresh(); };
-  document.addEventListener("htmx:sse:after:connection", hear);
-  document.addEventListener("htmx:sse:after:message", hear);
-  document.addEventListener("beat", hear);
+  const receive = () => { received = Date.now(); fresh(); };
+  document.addEventListener("htmx:sse:after:connection", receive);
+  document.addEventListener("htmx:sse:after:message", receive);
+  document.addEventListener("beat", receive);
   document.addEventListener("htmx:after:swap", local);
   setInterval(() => { local(); fresh(); }, 1000);
   local();
