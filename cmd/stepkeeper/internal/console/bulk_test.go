@@ -255,6 +255,9 @@ func TestBulkOfEachKind(t *testing.T) {
 	if r := run("closing", bulk.Where{"workflow": "impossible"}, bulk.Action{Command: "close"}); len(r.Fixed) != 1_100 {
 		t.Errorf("%d closed, %+v", len(r.Fixed), r.Stopped)
 	}
+	if o, err := w.client.Get(context.Background(), ids("i", 1)[0]); err != nil || o.Closed.By != "ada" || o.Closed.Reason != "settled by hand" {
+		t.Errorf("%+v %v", o, err)
+	}
 	if r := run("stating", bulk.Where{"step": "charge", "workflow": "order"}, bulk.Action{Command: "resolve", Step: "charge", Fact: "not-happened"}); len(r.Fixed)+len(r.Refused) != 2 {
 		t.Errorf("%+v", r)
 	}
@@ -418,7 +421,7 @@ func TestBulkPages(t *testing.T) {
 	if r := w.work(context.Background(), files[0], nil); len(r.Fixed) != 13 {
 		t.Errorf("%+v", r)
 	}
-	for path, text := range map[string]string{"/bulk/none": "no such list", "/bulk?command=resubmit&older=soon": "write a duration", "/bulk?command=resubmit&step=none": "No such orders.",
+	for path, text := range map[string]string{"/bulk/none": "A list of another process goes on with `stepkeeper bulk continue FILE`.", "/bulk?command=resubmit&older=soon": "write a duration", "/bulk?command=resubmit&step=none": "No such orders.",
 		"/bulk?command=resolve&resolve-step=charge&fact=happened&state=processed":        "bulk resolve charge happened --where state=processed --reason",
 		"/bulk?command=resolve&resolve-step=a%27%3Breboot&fact=happened&state=processed": "bulk resolve 'a'\\'';reboot' happened --where state=processed --reason",
 		"/bulk?command=move&definition=latest&state=processed&workflow=order":            "bulk move --definition latest --where state=processed,workflow=order --reason"} {

@@ -139,7 +139,11 @@ func TestMove(t *testing.T) {
 			return !strings.Contains(page, "in virtual time")
 		})
 	}
+	first := target.FindStringSubmatch(page)[1]
 	deployed(strings.Replace(newer, "operation: weigh,", "operation: weigh, input: {of: \"${ order.nothing.weight }\"},", 1))
+	if _, other := w.get("/orders/o-1/move?definition=" + first); target.FindStringSubmatch(other)[1] != first {
+		t.Error("another definition is compared than the address names")
+	}
 	simulated()
 	wants(t, page, "with nothing going wrong an order does not end Processed: step weigh failed", "Fix: correct the step")
 	if strings.Contains(page, "No violation") {

@@ -307,6 +307,15 @@ func TestGroupsAreSorted(t *testing.T) {
 			t.Errorf("%s: %s, want %s", path, got, want)
 		}
 	}
+	older, newer := order("a", "", "", view.Wait{Step: "s", For: view.WaitRetry, Since: 5}), order("a", "", "", view.Wait{Step: "s", For: view.WaitRetry, Since: 7})
+	older.OrderID, newer.OrderID = "older", "newer"
+	for _, under = range [][]view.Summary{{older, newer}, {newer, older}} {
+		w := newRecorder()
+		h.ServeHTTP(w, request(t, "/waiting"))
+		if text := w.Body.String(); !strings.Contains(text, "/orders/older") || strings.Contains(text, "/orders/newer") {
+			t.Errorf("the example is not the oldest one: %s", text)
+		}
+	}
 	for n, more := range map[int]bool{1000: false, 1001: true} {
 		under = slices.Repeat(waiting[:1], n)
 		w := newRecorder()
