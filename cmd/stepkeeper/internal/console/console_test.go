@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
@@ -303,22 +304,24 @@ func TestActionsOfOthers(t *testing.T) {
 	action, form := w.form("/orders/o-1", "kind", "cancel")
 	without := url.Values{"kind": {"cancel"}, "number": {form.Get("number")}}
 	wrong := url.Values{"kind": {"cancel"}, "number": {form.Get("number")}, "token": {strings.Repeat("A", len(form.Get("token")))}}
+	const stale = "<p>The form is not of this console, or it was started anew since the page was made.</p><p>Open the order"
 	for name, c := range map[string]struct {
 		form   url.Values
 		header []string
 		status int
+		says   string
 	}{
-		"no token":            {without, nil, 403},
-		"another token":       {wrong, nil, 403},
-		"another origin":      {form, []string{"Origin", "http://evil.example"}, 403},
-		"another site":        {form, []string{"Sec-Fetch-Site", "cross-site"}, 403},
-		"a form without end":  {url.Values{"token": {strings.Repeat("x", 200_000)}}, nil, 400},
-		"no number":           {url.Values{"kind": {"undo"}, "token": form["token"]}, nil, 200},
-		"an unknown command":  {url.Values{"kind": {"erase"}, "number": {"0"}, "token": form["token"]}, nil, 200},
-		"an answer to no one": {url.Values{"kind": {"answer"}, "number": {"0"}, "token": form["token"]}, nil, 200},
+		"no token":            {without, nil, 403, stale},
+		"another token":       {wrong, nil, 403, stale},
+		"another origin":      {form, []string{"Origin", "http://evil.example"}, 403, ""},
+		"another site":        {form, []string{"Sec-Fetch-Site", "cross-site"}, 403, ""},
+		"a form without end":  {url.Values{"token": {strings.Repeat("x", 200_000)}}, nil, 400, "<p>The form cannot be read.</p><p>Go back, and send it again.</p>"},
+		"no number":           {url.Values{"kind": {"undo"}, "token": form["token"]}, nil, 200, "the form has no command number"},
+		"an unknown command":  {url.Values{"kind": {"erase"}, "number": {"0"}, "token": form["token"]}, nil, 200, "there is no command &#34;erase&#34;"},
+		"an answer to no one": {url.Values{"kind": {"answer"}, "number": {"0"}, "token": form["token"]}, nil, 200, "the form has no round and run"},
 	} {
 		status, body := w.post(action, c.form, c.header...)
-		if status != c.status || status == 200 && !strings.Contains(body, `role="alert"`) {
+		if status != c.status || status == 200 && !strings.Contains(body, `role="alert"`) || !strings.Contains(body, c.says) {
 			t.Errorf("%s: status %d: %s", name, status, body)
 		}
 	}
@@ -453,7 +456,9 @@ func TestPaging(t *testing.T) {
 			for _, m := range regexp.MustCompile(`<tr id="order-([^"]+)"`).FindAllStringSubmatch(body, -1) {
 				seen[m[1]]++
 			}
-			page = ""
+			if page = ""; strings.Contains(body, "look at more") {
+				t.Errorf("%s: a page that is full says that its bounds were reached", filter)
+			}
 			if m := regexp.MustCompile(`id="next" href="([^"]+)"`).FindStringSubmatch(body); m != nil {
 				page = html.UnescapeString(m[1])
 			}
@@ -580,6 +585,10 @@ func TestPagesAreSmall(t *testing.T) {
 		h.ServeHTTP(w, request(t, path))
 		if w.Code != http.StatusOK {
 			t.Fatalf("%s: status %d", path, w.Code)
+		}
+		kinds := map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8"}
+		if want := cmp.Or(kinds[filepath.Ext(path)], "text/html; charset=utf-8"); w.Header().Get("Content-Type") != want {
+			t.Errorf("%s is %q, want %s", path, w.Header().Get("Content-Type"), want)
 		}
 		var b bytes.Buffer
 		z := gzip.NewWriter(&b)

@@ -160,7 +160,8 @@ func recording(t *testing.T, refuses *string) *httptest.Server {
 		answer(w, json.RawMessage(`{"ready":true,"unattended":[{"queue":"requests-post","agent":"post","waiting":3,"since":"2026-03-01T12:00:33.000Z"}],"release":{"version":"v1.0.0","tasks":1,"messages":1}}`))
 	})
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if *refuses != "" && regexp.MustCompile(*refuses).MatchString(r.URL.Path) {
+		path, q := r.URL.Path, r.URL.Query()
+		if refused := regexp.MustCompile(*refuses); *refuses != "" && (refused.MatchString(path) || refused.MatchString(path+" in "+q.Get("state"))) {
 			w.Header().Set("Content-Type", "application/problem+json")
 			w.WriteHeader(http.StatusForbidden)
 			answer(w, json.RawMessage(`{"status":403,"code":"forbidden","detail":"not for you","message":"not for you"}`))
@@ -238,6 +239,7 @@ func TestPagesThatMayNotBeRead(t *testing.T) {
 	h := console.New(console.Options{Client: c, Name: "shop", Program: "stepkeeper", Log: slog.New(slog.DiscardHandler)})
 	for _, x := range []struct{ path, part string }{
 		{"/", "/v1/orders$"}, {"/", "/v1/workflows"}, {"/", "/v1/schedules"}, {"/orders", "/v1/orders$"}, {"/orders/busy", "/v1/orders/busy$"}, {"/incidents", "/v1/orders$"},
+		{"/", " in Error"}, {"/", " in Processing"}, {"/", " in Compensating"}, {"/waiting", " in Compensating"}, {"/answers", "/v1/orders/busy$"},
 		{"/waiting", "/v1/orders$"}, {"/answers", "/v1/orders$"}, {"/workflows", "/v1/workflows"}, {"/workflows", "/v1/schedules"}, {"/workflows/order", "/v1/workflows/order$"}, {"/workflows/order", "/v1/orders$"}, {"/workflows/order", "/v1/schedules"}, {"/orders/broken/move", "/move$"}, {"/health", "/healthz$"}, {"/orders/broken/move", "/v1/orders/broken$"}, {"/dead-letters", "^/$"}, {"/dead-letters/quarantine", "^/$"},
 		{"/bulk?command=undo&step=charge", "/v1/orders$"}, {"/bulk?command=undo&step=charge", "/v1/orders/broken$"}, {"/bulk?command=move&step=charge&definition=latest", "/move$"},
 	} {
