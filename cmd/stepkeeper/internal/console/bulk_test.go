@@ -414,9 +414,14 @@ func TestBulkPages(t *testing.T) {
 	w.post(action, form)
 	w.until("it stops", func() bool { _, body = w.get(at); return strings.Contains(body, "ended") })
 	wants(t, body, "Stopped: it was interrupted", "stepkeeper bulk continue "+folder)
+	wants(t, regexp.MustCompile(`<strong>\d+`).ReplaceAllString(body, "<strong>N"), `<ul class="tiles"><li><span class="good">fixed</span><strong>N</strong></li><li><span class="bad">failed again</span><strong>N</strong></li>`+
+		`<li><span class="">refused</span><strong>N</strong></li><li><span class="">unknown, or under way</span><strong>N</strong></li><li><span class="">not sent</span><strong>N</strong></li></ul>`)
 	files, err := filepath.Glob(filepath.Join(folder, "bulk-*.jsonl"))
 	if err != nil || len(files) != 1 {
 		t.Fatalf("%v %v", files, err)
+	}
+	if info, err := os.Stat(files[0]); err != nil || info.Mode() != 0o600 {
+		t.Errorf("others may read the list: %v %v", info.Mode(), err)
 	}
 	if r := w.work(context.Background(), files[0], nil); len(r.Fixed) != 13 {
 		t.Errorf("%+v", r)
