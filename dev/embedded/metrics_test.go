@@ -25,6 +25,7 @@ func scraped(s *embedded.Runtime) string {
 func TestMetricsOfOrdersInError(t *testing.T) {
 	w := newFixture(t, "5s")
 	w.write(broken)
+	w.options.SweepEvery = 2 * time.Millisecond
 	s := w.open()
 	defer closeRuntime(t, s)
 	submit(t, s, "o-1", "")

@@ -788,6 +788,25 @@ func TestAnAlertIsLogged(t *testing.T) {
 	})
 }
 
+// Where nothing is wrong the log has no warnings, from the start to the end.
+func TestNoWarningsWhereNothingIsWrong(t *testing.T) {
+	w := newFixture(t, "30s")
+	log := &logged{}
+	w.options.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	w.options.SweepEvery, w.options.StatisticsEvery = 2*time.Millisecond, 5*time.Millisecond
+	s := w.open()
+	submit(t, s, "one", "")
+	wait(t, s, "one")
+	eventually(t, "there were sweeps and samples", func() bool {
+		x, err := s.Statistics(t.Context())
+		return err == nil && len(x.Series) > 0 && len(x.Series[0].Values) > 2
+	})
+	closeRuntime(t, s)
+	if text := log.String(); text != "" {
+		t.Error(text)
+	}
+}
+
 // The workflows in force stay while their folder cannot be read.
 func TestAFolderOfWorkflowsThatGoes(t *testing.T) {
 	w := newFixture(t, "30s")

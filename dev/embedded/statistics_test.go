@@ -69,6 +69,11 @@ func TestStatistics(t *testing.T) {
 			t.Errorf("%s has %d intervals, and %s %d", x.Series[i].Of, len(x.Series[i].Values), x.Series[0].Of, len(x.Series[0].Values))
 		}
 	}
+	for _, series := range x.Series {
+		if series.Kind == view.SeriesWaiting && series.Of != "shop" {
+			t.Errorf("requests of %q wait, which is no agent", series.Of)
+		}
+	}
 	for _, want := range [][2]string{{view.SeriesOrders, "Error"}, {view.SeriesOrders, view.OrdersInFlight}, {view.SeriesWaiting, "shop"}} {
 		if _, there := total(x, want[0], want[1]); !there {
 			t.Errorf("there is no series %q", want)
