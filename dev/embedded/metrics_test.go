@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 func scraped(s *embedded.Runtime) string {
@@ -50,6 +52,28 @@ func TestMetricsOfOrdersInError(t *testing.T) {
 		}
 	}
 	until("none is any more", func(text string) bool { return !strings.Contains(text, "in_error") })
+}
+
+// A step without a reply in time is counted when the Supervisor hands it back.
+func TestMetricsOfOverdueSteps(t *testing.T) {
+	w := newFixture(t, "100ms")
+	w.options.Operations, w.options.Agents = nil, filepath.Join(w.dir, "agents.yaml")
+	if err := os.WriteFile(w.options.Agents, []byte("agents: {shop: {external: true}}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := w.open()
+	defer closeRuntime(t, s)
+	submit(t, s, "o-1", "")
+	q, err := s.Queue(port.Requests("shop"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if taken, err := q.Receive(t.Context(), 1, patience, time.Minute); err != nil || len(taken) != 1 {
+		t.Fatal(taken, err)
+	}
+	eventually(t, "a step is overdue", func() bool {
+		return regexp.MustCompile(`(?m)^stepkeeper_steps_overdue_total [1-9]`).MatchString(scraped(s))
+	})
 }
 
 // The time of a step that has failed is none of those that are done, also where the order went on without it.

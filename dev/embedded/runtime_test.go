@@ -259,17 +259,30 @@ func TestEndedOrdersExpire(t *testing.T) {
 func TestEndedOrdersExpireMeanwhile(t *testing.T) {
 	t.Parallel() // it waits for the next round
 	w := newFixture(t, "30s")
+	w.write(linking)
+	sent := w.asked()
 	clock := memory.NewClock(time.Now())
 	w.options.Clock, w.options.Keep = clock, 18*24*time.Hour
 	s := w.open()
 	defer closeRuntime(t, s)
 	submit(t, s, "one", "")
+	link := <-sent
+	untilStep(t, s, "one", "approve", core.Waiting)
+	if q, err := s.Question(t.Context(), "one", link.Ann); err != nil || q.Person != "ann" || q.Closed != "" {
+		t.Errorf("%+v %v", q, err)
+	}
+	if v, err := s.Command(t.Context(), message.Control{Schema: 1, OrderID: "one", Kind: message.Cancel, ID: "c"}); err != nil || !v.Accepted {
+		t.Fatal(v, err)
+	}
 	wait(t, s, "one")
 	clock.Advance(19 * 24 * time.Hour)
 	eventually(t, "the order has expired", func() bool {
 		_, _, err := s.Task(t.Context(), "one")
 		return errors.Is(err, port.ErrNotFound)
 	})
+	if q, err := s.Question(t.Context(), "one", link.Ann); !errors.Is(err, port.ErrNotFound) {
+		t.Errorf("%+v %v", q, err)
+	}
 }
 
 // damage overwrites the file from the offset on.
@@ -828,6 +841,17 @@ func TestAFolderOfWorkflowsThatGoes(t *testing.T) {
 	eventually(t, "it is noticed", func() bool { return log.line("cannot read the workflows") != "" })
 	submit(t, s, "one", "")
 	wait(t, s, "one")
+}
+
+// A workflow that names an agent which this process does not have is refused, as its orders would wait for ever.
+func TestAWorkflowWithAnUnknownAgent(t *testing.T) {
+	w := newFixture(t, "5s")
+	w.write(strings.Replace(fmt.Sprintf(pair, "5s"), "agent: shop", "agent: shpo", 1))
+	s := w.open()
+	defer closeRuntime(t, s)
+	if all := s.Workflows(t.Context()); len(all) != 1 || !strings.Contains(strings.Join(all[0].Problems, "\n"), "there is no agent shpo; fix: did you mean shop?") {
+		t.Errorf("%+v", all)
+	}
 }
 
 func TestAFolderOfWorkflowsThatIsMissing(t *testing.T) {

@@ -33,7 +33,7 @@ type Tracer struct {
 	tracer   trace.Tracer
 }
 
-// New makes one. endpoint is the collector's address, like http://127.0.0.1:4318; service is the name that its spans bear. It connects
+// New makes one. endpoint is the collector's address, like http://127.0.0.1:4318; service is the name of its spans. It connects
 // when there are spans; a collector that does not answer loses spans and delays nothing.
 func New(ctx context.Context, endpoint, service, version string) (*Tracer, error) {
 	u, err := url.Parse(endpoint)
