@@ -60,6 +60,9 @@ func TestQuestions(t *testing.T) {
 		if is := d.task.ProcessState == core.Processing; is != ok {
 			t.Errorf("%.60s: the order is %s, and the question is good: %v", question, d.task.ProcessState, ok)
 		}
+		if question == `{"timeout":"soon"}` && !strings.Contains(d.task.EndText, `timeout is no duration, like "48h" or "7d"`) {
+			t.Errorf("%s: %s", question, d.task.EndText)
+		}
 	}
 }
 

@@ -87,6 +87,22 @@ func TestCollectedOutputsAreBounded(t *testing.T) {
 	}
 }
 
+// P28: what was collected and does not fit beside the other outputs is a failure of the step, and the order is undone.
+func TestCollectedOutputsThatDoNotFit(t *testing.T) {
+	d := family(t, `["a"]`, collecting)
+	d.decide(d.submit)
+	limit := core.SizeLimit{Size: sizeOf}
+	limit.Limit = limit.Reserve(d.def) + 1_000
+	ended := core.ChildEnded{Parent: core.Parent{OrderID: orderID, Step: "all", Attempt: 1}, State: core.ChildProcessed, Output: json.RawMessage(`"` + strings.Repeat("x", 4_000) + `"`)}
+	dec, err := core.Decide(d.def, d.order, d.task, ended, core.At{Now: d.now, By: d.by, SizeLimit: limit})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := dec.Task.Steps[0]; dec.Task.ProcessState != core.Compensating || s.Error == nil || !strings.Contains(s.Error.Message, "does not fit into the task's document beside the outputs of its steps; collect less") {
+		t.Errorf("the order is %s, %+v", dec.Task.ProcessState, s)
+	}
+}
+
 // P40: whatever the number of children, the parent's document does not grow with it.
 func TestTheParentsDocumentIsBounded(t *testing.T) {
 	const children = 500

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -180,7 +181,7 @@ func (r *deciding) childOrder(i, n int) (json.RawMessage, error) {
 		order = r.order
 	}
 	switch {
-	case len(order) == 0 || order[0] != '{':
+	case !bytes.HasPrefix(order, []byte("{")):
 		return nil, fmt.Errorf("the order of child %d is no JSON object", n)
 	case len(order) > MaxChildOrder:
 		return nil, fmt.Errorf("the order of child %d has %d bytes, the limit is %d: store large data elsewhere and give a reference", n, len(order), MaxChildOrder)

@@ -62,7 +62,7 @@ func TestMoveIsRefusedWithTheDifferences(t *testing.T) {
 		if err != nil || dec.Verdict == nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if v := dec.Verdict; v.Accepted != (x.want == "") || !strings.Contains(v.Reason, x.want) {
+		if v := dec.Verdict; v.Accepted != (x.want == "") || !strings.Contains(v.Reason, x.want) || v.Command != "move" {
 			t.Errorf("%s: %+v, want %q", name, *v, x.want)
 		}
 		if v := dec.Verdict; !v.Accepted && (dec.Task.Definition != d.task.Definition || dec.Task.Command != 4) {
@@ -238,7 +238,7 @@ func TestMoveIsRefusedByTheState(t *testing.T) {
 		d := moving(t)
 		x.change(d.task)
 		dec, err := core.Decide(d.def, d.order, d.task, core.Move{ID: "m", Command: x.number, To: x.to}, core.At{Now: d.now})
-		if err != nil || dec.Verdict.Accepted != (x.want == "") || !strings.Contains(dec.Verdict.Reason, x.want) {
+		if err != nil || dec.Verdict.Accepted != (x.want == "") || !strings.Contains(dec.Verdict.Reason, x.want) || dec.Verdict.Command != "move" {
 			t.Errorf("%s: %v %+v, want %q", name, err, dec.Verdict, x.want)
 		}
 	}
