@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -167,7 +168,12 @@ func TestDevExamples(t *testing.T) {
 				t.Fatalf("it ended: %+v", r)
 			}
 			cancel()
-			(<-done).want(t, failure.OK, "in another terminal: stepkeeper --server http://127.0.0.1:", "submit --workflow "+name)
+			r := <-done
+			r.want(t, failure.OK)
+			next := regexp.MustCompile(`in another terminal: stepkeeper( --server http://127\.0\.0\.1:\d+) submit --workflow ` + name + ` --id ` + name + `-1 (\S+)order\.json && stepkeeper( --server \S+) show ` + name + "-1\n")
+			if found := next.FindStringSubmatch(r.out + r.err); found == nil || found[1] != found[3] {
+				t.Errorf("what to do next is not written:\n%s%s", r.out, r.err)
+			}
 		})
 	}
 }
