@@ -77,6 +77,7 @@ func TestCommandsRefused(t *testing.T) {
 	fill(b)
 	c := call{server: serve(t, b).URL}
 	c.run(t, "undo", "stopped", "--command", "3").want(t, failure.Refused, "stopped: undo refused: the command number is another one now")
+	c.run(t, "undo", "stopped", "--command", "0").want(t, failure.Refused, "stopped: undo refused: the command number is another one now")
 	c.run(t, "resubmit", "missing").want(t, failure.NotFound, "missing: resubmit refused", "there is no order missing")
 	c.run(t, "resolve", "stopped", "zoen", "happened").want(t, failure.NotFound, "has no step", "its steps are zone")
 	b.refuse = "it is past its point of no return"
