@@ -22,10 +22,11 @@ import (
 type timed struct {
 	*testing.T
 	*world.World
-	def     *core.Definition
-	records *faultyLedger
-	asked   []string          // orders that were submitted, each time
-	lost    func(n int) error // of the n-th submission
+	def             *core.Definition
+	records         *faultyLedger
+	asked           []string          // orders that were submitted, each time
+	lost            func(n int) error // of the n-th submission
+	started, missed int               // as the sweeps report
 }
 
 // faultyLedger is a ledger whose n-th move fails, stored or not.
@@ -92,7 +93,8 @@ func (x *timed) pass(d time.Duration) {
 	x.Helper()
 	for end := x.Clock.Now().Add(d); x.Clock.Now().Before(end); {
 		x.Clock.Advance(time.Minute)
-		_, _ = x.Supervisor.Sweep(ctx) // its error is seen in what it leaves undone
+		r, _ := x.Supervisor.Sweep(ctx) // its error is seen in what it leaves undone
+		x.started, x.missed = x.started+r.Started, x.missed+r.Missed
 	}
 }
 
@@ -191,6 +193,9 @@ func TestOutage(t *testing.T) {
 	x.pass(time.Minute)
 	x.Drain()
 	r := x.record()
+	if x.started != 3 || x.missed != 21 {
+		t.Errorf("the sweeps report %d started and %d missed", x.started, x.missed)
+	}
 	if r.Started != 3 || r.Missed != 21 || len(r.Skipped) != 20 || len(x.tasks()) != 3 {
 		t.Errorf("%d started, %d missed, %d listed, orders %v", r.Started, r.Missed, len(r.Skipped), x.tasks())
 	}

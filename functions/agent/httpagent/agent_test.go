@@ -288,7 +288,9 @@ func TestNetworkFailures(t *testing.T) {
 			s := serviceOf(t, "agents:\n  payment:\n    url: "+tt.url(t)+"\n    "+tt.extra, Options{Resolver: tt.resolver})
 			_, err := run(s, call())
 			f := failureOf(t, err)
-			if f.Permanent != tt.permanent || f.NoEffect != tt.noEffect || f.Code != tt.code {
+			says := map[string]string{"unreachable": "was not sent, the service could not be reached", "dns": "was not sent, the name was not resolved", "address-refused": "was not sent",
+				"network": "broke off, and may have had its effect", "timeout": "was not answered in time, and may have had its effect", "tls": "was not sent, the other side cannot be trusted"}[tt.code]
+			if f.Permanent != tt.permanent || f.NoEffect != tt.noEffect || f.Code != tt.code || !strings.Contains(f.Error(), says) {
 				t.Errorf("permanent %v, no effect %v, code %q: %v", f.Permanent, f.NoEffect, f.Code, f)
 			}
 		})

@@ -154,7 +154,6 @@ const maxRetryAfter = time.Hour
 
 // retryAfter reads the header: seconds, or a date. 0 for none and nonsense.
 func retryAfter(value string, now time.Time) time.Duration {
-	value = strings.TrimSpace(value)
 	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil {
 		return time.Duration(min(max(seconds, 0), int64(maxRetryAfter/time.Second))) * time.Second
 	}
