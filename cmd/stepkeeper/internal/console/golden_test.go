@@ -68,6 +68,27 @@ func recorded() []view.Task {
 	return []view.Task{busy, broken, undone, closed}
 }
 
+// timed is an order whose steps are at each point that a timeline shows.
+func timed() view.Task {
+	running := &view.Undo{Operation: "release", Running: true}
+	return view.Task{OrderID: "timed", Workflow: "order", State: core.Compensating, Why: core.WhyFailure, Created: moment(0), Steps: []view.Step{
+		{Name: "tried-three-times", State: core.Compensated, Agent: "stock", Operation: "reserve", Attempts: 3, FirstAt: moment(2), ClaimedAt: moment(45), FinishedAt: moment(20), Undo: &view.Undo{Operation: "release"}},
+		{Name: "claimed-again", State: core.Processed, Agent: "stock", Operation: "reserve", Attempts: 2, FirstAt: moment(3), ClaimedAt: moment(10), FinishedAt: moment(14)},
+		{Name: "being-undone", State: core.Processing, Agent: "stock", Operation: "reserve", After: []string{"claimed-again"}, Attempts: 2, FirstAt: moment(16), ClaimedAt: moment(46), FinishedAt: moment(30), Undo: running},
+		{Name: "waits-for-its-undo", State: core.UndoWait, Agent: "stock", Operation: "reserve", After: []string{"being-undone", "claimed-again"}, Attempts: 1, FirstAt: moment(31), ClaimedAt: moment(31), FinishedAt: moment(32), WakeAt: moment(80), Undo: &view.Undo{Operation: "release"}},
+		{Name: "backs-off-in-its-undo", State: core.Waiting, Agent: "stock", Operation: "reserve", Attempts: 1, FirstAt: moment(4), ClaimedAt: moment(47), Undo: running},
+		{Name: "event", State: core.Processed, Kind: view.KindEvent, FirstAt: moment(5), ClaimedAt: moment(5), FinishedAt: moment(25)},
+		{Name: "child", State: core.Waiting, Kind: view.KindWorkflow, FirstAt: moment(6), ClaimedAt: moment(8)},
+		{Name: "handed-back", State: core.Pending, Agent: "stock", Operation: "reserve", Attempts: 1, FirstAt: moment(7), ClaimedAt: moment(7)},
+		{Name: "backs-off", State: core.Pending, Agent: "stock", Operation: "reserve", Attempts: 1, FirstAt: moment(7), ClaimedAt: moment(7), WakeAt: moment(70)},
+		{Name: "never", State: core.Pending, Agent: "stock", Operation: "reserve"},
+		{Name: strings.Repeat("n", 22), State: core.Skipped}, {Name: strings.Repeat("n", 23), State: core.Skipped},
+	}, Attempts: []view.Attempt{
+		{Step: "tried-three-times", Number: 1, Operation: core.Do, Agent: "stock", Began: moment(2), Ended: moment(5), Outcome: core.OutcomeRetryLater, Code: "busy"},
+		{Step: "tried-three-times", Number: 2, Operation: core.Do, Agent: "stock", Began: moment(9), Ended: moment(12), Outcome: core.OutcomeFailed, Code: "http-503"},
+	}}
+}
+
 // recordedStatistics are half an hour of one-minute intervals, of which one was not measured.
 func recordedStatistics() view.Statistics {
 	values := func(f func(i int) int) []*int {
@@ -122,8 +143,9 @@ func recording(t *testing.T, refuses *string) *httptest.Server {
 		answer(w, page)
 	})
 	mux.HandleFunc("GET /v1/orders/{id}", func(w http.ResponseWriter, r *http.Request) {
-		i := slices.IndexFunc(tasks, func(x view.Task) bool { return x.OrderID == r.PathValue("id") })
-		answer(w, tasks[max(i, 0)])
+		all := append(slices.Clone(tasks), timed())
+		i := slices.IndexFunc(all, func(x view.Task) bool { return x.OrderID == r.PathValue("id") })
+		answer(w, all[max(i, 0)])
 	})
 	mux.HandleFunc("GET /v1/orders/{id}/move", func(w http.ResponseWriter, r *http.Request) {
 		if r.PathValue("id") != "broken" {
@@ -193,7 +215,7 @@ func TestPagesAsTheyAreWritten(t *testing.T) {
 		Now: func() time.Time { return moment(60).Std() }})
 	changing := regexp.MustCompile(`value="[A-Z2-7]{26}"|received \d+ times|was sent [^<]*|-[0-9a-f]{8,}\.(js|css|svg)`)
 	for name, path := range map[string]string{"overview": "/", "orders": "/orders?workflow=order", "orders-step": "/orders?step=charge&code=http-503", "busy": "/orders/busy?show=timeline", "events": "/orders/busy?show=events", "messages": "/orders/busy?show=messages",
-		"broken": "/orders/broken", "undone": "/orders/undone", "closed": "/orders/closed?show=timeline", "incidents": "/incidents", "waiting": "/waiting", "answers": "/answers", "workflows": "/workflows", "workflow": "/workflows/order", "workflow-gone": "/workflows/gone", "health": "/health", "move": "/orders/broken/move", "move-refused": "/orders/closed/move?definition=" + strings.Repeat("3", 32),
+		"timed": "/orders/timed?show=timeline", "broken": "/orders/broken", "undone": "/orders/undone", "closed": "/orders/closed?show=timeline", "incidents": "/incidents", "waiting": "/waiting", "answers": "/answers", "workflows": "/workflows", "workflow": "/workflows/order", "workflow-gone": "/workflows/gone", "health": "/health", "move": "/orders/broken/move", "move-refused": "/orders/closed/move?definition=" + strings.Repeat("3", 32),
 		"dead-letters": "/dead-letters", "dead-quarantine": "/dead-letters/quarantine?body=1", "dead-control": "/dead-letters/control",
 		"bulk": "/bulk?command=undo&step=charge", "bulk-empty": "/bulk"} {
 		w := httptest.NewRecorder()
