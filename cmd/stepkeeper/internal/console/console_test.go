@@ -147,6 +147,7 @@ func TestMove(t *testing.T) {
 	}
 	simulated()
 	wants(t, page, "with nothing going wrong an order does not end Processed: step weigh failed", "Fix: correct the step")
+	wants(t, page, "stepkeeper move o-1 --definition "+target.FindStringSubmatch(page)[1]+" --simulate --dry-run")
 	if strings.Contains(page, "No violation") {
 		t.Error("what is found without any fault is simulated with them")
 	}
