@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -82,18 +81,12 @@ type Rejected struct {
 	Err   error                // why: a refusal
 }
 
-// ErrBusy: there is more work than the memory may hold; try again later.
-var ErrBusy = errors.New("busy: too many orders are being taken in; send again later")
+const busy = "busy: too many orders are being taken in; send again later"
 
-// BusyError is ErrBusy with the wait that the sender should keep.
+// BusyError: there is more work than the memory may hold; the sender should send again after that time.
 type BusyError struct{ RetryAfter time.Duration }
 
-func (e *BusyError) Error() string {
-	return fmt.Sprintf("%v (after %v)", ErrBusy, e.RetryAfter)
-}
-
-// Unwrap makes errors.Is(err, ErrBusy) true.
-func (e *BusyError) Unwrap() error { return ErrBusy }
+func (e *BusyError) Error() string { return fmt.Sprintf("%s (after %v)", busy, e.RetryAfter) }
 
 // Health is what the runtime says of itself.
 type Health struct {

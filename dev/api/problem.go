@@ -96,7 +96,7 @@ func problemOf(err error) *Problem {
 	var asked *Problem
 	var unreadable *message.Refusal
 	var refused *core.Refusal
-	var busy *BusyError
+	var full *BusyError
 	switch {
 	case errors.As(err, &asked):
 		return asked
@@ -104,13 +104,9 @@ func problemOf(err error) *Problem {
 		return unreadableProblem(unreadable)
 	case errors.As(err, &refused):
 		return refusedProblem(refused)
-	case errors.As(err, &busy):
-		p := problem(http.StatusTooManyRequests, CodeBusy, "%v", ErrBusy)
-		p.RetryAfter = seconds(busy.RetryAfter)
-		return p
-	case errors.Is(err, ErrBusy):
-		p := problem(http.StatusTooManyRequests, CodeBusy, "%v", ErrBusy)
-		p.RetryAfter = 1
+	case errors.As(err, &full):
+		p := problem(http.StatusTooManyRequests, CodeBusy, busy)
+		p.RetryAfter = seconds(full.RetryAfter)
 		return p
 	case errors.Is(err, core.ErrStale):
 		return problem(http.StatusConflict, CodeRefused,

@@ -277,17 +277,18 @@ func (e *edge) submitGroup(ctx context.Context, g *group) {
 		for k, i := range open {
 			orders[k] = g.lines[i].order
 		}
-		var busy []int
+		var again []int
 		pause := time.Duration(0)
 		for k, result := range e.backend.Submit(ctx, orders) {
 			i := open[k]
-			if errors.Is(result.Err, ErrBusy) && waited < busyPatience {
-				busy, pause = append(busy, i), max(pause, busyPause(result.Err))
+			var full *BusyError
+			if errors.As(result.Err, &full) && waited < busyPatience { // within reason
+				again, pause = append(again, i), max(pause, min(max(full.RetryAfter, 50*time.Millisecond), 5*time.Second))
 				continue
 			}
 			g.results[i] = answerOf(g.lines[i].number, result, g.results[i].OrderID)
 		}
-		open = busy
+		open = again
 		if len(open) > 0 && port.Sleep(ctx, pause) != nil {
 			waited = busyPatience // the stream is over: the next answer stands
 		}
@@ -310,15 +311,6 @@ func lineError(err error) *LineError {
 func orderIDOf(o *message.SubmitOrder) string {
 	id, _ := o.Known()
 	return id
-}
-
-// busyPause keeps the wait that the backend asked for within reason.
-func busyPause(err error) time.Duration {
-	var b *BusyError
-	if errors.As(err, &b) {
-		return min(max(b.RetryAfter, 50*time.Millisecond), 5*time.Second)
-	}
-	return 200 * time.Millisecond
 }
 
 // appendLines encodes answers, one a line.
