@@ -23,9 +23,10 @@ import (
 func TestTick(t *testing.T) {
 	broken := errors.New("throttled")
 	sweeps, reports := 0, 0
+	var log bytes.Buffer
 	now := time.Now()
 	tick := wiring.Tick{
-		Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler),
+		Now: func() time.Time { return now }, Log: slog.New(slog.NewTextHandler(&log, nil)),
 		Sweep: func(ctx context.Context) (supervisor.Report, error) {
 			if end, bounded := ctx.Deadline(); !bounded || time.Until(end) > 59*time.Second {
 				t.Errorf("the sweep may last until %v", end)
@@ -45,7 +46,34 @@ func TestTick(t *testing.T) {
 	if err := tick.Run(ctx, nil); !errors.Is(err, broken) || sweeps != 1 || reports != 1 {
 		t.Errorf("%d sweeps, %d reports, %v", sweeps, reports, err)
 	}
+	if text := log.String(); strings.Count(text, "msg=swept") != 1 || strings.Count(text, "a sweep failed in part") != 1 {
+		t.Error(text)
+	}
+	for line, found := range map[string]supervisor.Report{"": {Started: 2}, "msg=swept": {Failed: 1}, "truncated=true": {Truncated: true}} {
+		log.Reset()
+		tick.Sweep = func(context.Context) (supervisor.Report, error) { return found, nil }
+		if err := tick.Run(ctx, nil); err != nil || (line == "") != (log.Len() == 0) || !strings.Contains(log.String(), line) {
+			t.Errorf("%+v: %v, log %s", found, err, &log)
+		}
+	}
 }
+
+// Metrics that cannot be written fail the tick, so that the alarm of missed sweeps sees it.
+func TestMetricsThatCannotBeWritten(t *testing.T) {
+	f, err := wiring.New(environment, writer{}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2100*time.Millisecond)
+	defer cancel()
+	if err := f(ctx, json.RawMessage(`{}`)); err == nil || !strings.Contains(err.Error(), "metrics of a sweep: the disk is full") {
+		t.Error(err)
+	}
+}
+
+type writer struct{}
+
+func (writer) Write([]byte) (int, error) { return 0, errors.New("the disk is full") }
 
 func environment(name string) (string, bool) {
 	v, ok := map[string]string{
