@@ -275,6 +275,23 @@ func TestBulkOfEachKind(t *testing.T) {
 	}
 }
 
+// A Cancel is of whatever state an order is in, but not of an order that got another command since the list was made.
+func TestBulkCancel(t *testing.T) {
+	w := newWorld(t, nil)
+	all := w.stopped(2)
+	file := w.list(bulk.Action{Command: "cancel", By: "ada", Reason: "sold out"}, quick)
+	if v, err := w.client.Undo(context.Background(), all[0]); err != nil || !v.Accepted {
+		t.Fatal(v, err)
+	}
+	r := w.work(context.Background(), file, nil)
+	if !slices.Equal(r.Refused, all[:1]) || !slices.Equal(r.Fixed, all[1:]) {
+		t.Errorf("%+v", r)
+	}
+	if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), "another command came since the list was made") {
+		t.Errorf("%v %s", err, text)
+	}
+}
+
 // What cannot be is said before anything is sent; what one process works through, another one leaves alone.
 func TestBulkRefuses(t *testing.T) {
 	w := newWorld(t, nil)

@@ -450,6 +450,12 @@ func TestPaging(t *testing.T) {
 	w.refusing("reserve")
 	w.submit("order", ids("o", 130)...)
 	w.until("all have stopped", func() bool { _, body := w.get("/incidents"); return strings.Contains(body, ">130<") })
+	if _, body := w.get("/orders?older=24h"); !strings.Contains(body, "No such orders") {
+		t.Errorf("orders of a moment ago are older than a day: %s", body)
+	}
+	if _, body := w.get("/incidents"); strings.Count(body, `href="/orders/o-`) != 5 {
+		t.Errorf("an incident has other than five examples: %s", body)
+	}
 	for _, filter := range []string{"/orders", "/orders?state=Error&workflow=order", "/orders?state=Error&step=reserve"} {
 		seen := map[string]int{}
 		for page := filter; page != ""; {

@@ -272,7 +272,7 @@ func TestPagesThatMayNotBeRead(t *testing.T) {
 			t.Errorf("%s without %s: status %d: %s", x.path, x.part, w.Code, w.Body)
 		}
 	}
-	for path, x := range map[string][2]string{"/orders/busy": {"/order$", "not for you"}, "/": {"/v1/statistics$", "statistics: not for you"}} { // the rest of the page is there
+	for path, x := range map[string][2]string{"/orders/busy": {"/order$", "not for you"}, "/": {"/v1/statistics$", "statistics: not for you"}, "/orders/broken/move": {"/v1/workflows/order$", "not for you"}} { // the rest of the page is there
 		refuses = x[0]
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
