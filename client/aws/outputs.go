@@ -25,7 +25,7 @@ type Outputs struct {
 	Replies                     string            // likewise; "" where nothing but the Scheduler has to know it
 	Shards                      int               // of the index
 	Finished                    bool              // ended orders are in the index
-	FairQueues                  bool              // messages bear the tenant of their order
+	FairQueues                  bool              // messages carry the tenant of their order
 	Application, Operator       string            // ARNs of the managed policies, of Operator the first
 	Concurrency                 int               // functions that may run at once; 0: unknown
 	Shared                      int               // of these, what functions without reserved concurrency may run

@@ -29,7 +29,7 @@ type Config struct {
 	// Priorities: the agents' queues put orders of high priority first (P46). Without, receipts say that it has no effect.
 	Priorities bool
 	// Senders are the role IDs that the replies of an agent come from, by agent (P3). Those of an agent
-	// that is absent are compared by the name that they bear only.
+	// that is absent are compared by their name only.
 	Senders map[string][]string
 	// Replied is called with each reply of an agent that is accepted, so that it is known which ones make no calls (P45): the agent, and its
 	// operation; may be nil.

@@ -40,7 +40,7 @@ type Engine struct {
 type Scheduler struct {
 	Engine
 	Workflows  string         // folder of compiled workflows, *.json
-	FairQueues bool           // requests bear the tenant of their order
+	FairQueues bool           // requests carry the tenant of their order
 	TokenKeys  string         // ARN of the secret with the keys of tokens; "": no workflow makes any
 	Capacity   map[string]int // requests that an agent takes at a time, where a step may choose its agent (P44)
 	// Senders are the role IDs that each agent's replies come from, as SQS names them in a message's

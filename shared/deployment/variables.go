@@ -19,7 +19,7 @@ const (
 	VarCapacity    = "STEPKEEPER_CAPACITY"     // {"payment": 50}: requests an agent, or messages the Scheduler, takes at a time (P32)
 	VarSweepEvery  = "STEPKEEPER_SWEEP_EVERY"  // the schedule's interval, "5m"; absent: 1m
 	VarSweepPages  = "STEPKEEPER_SWEEP_PAGES"  // of the index, at most in one sweep; absent: 50
-	VarFairQueues  = "STEPKEEPER_FAIR_QUEUES"  // "true": requests bear the tenant of their order
+	VarFairQueues  = "STEPKEEPER_FAIR_QUEUES"  // "true": requests carry the tenant of their order
 	VarAgent       = "STEPKEEPER_AGENT"        // the agent's name
 	VarLedger      = "STEPKEEPER_LEDGER"       // table, of agents of plain services only (P31)
 	VarSecrets     = "STEPKEEPER_SECRETS"      // {"TOKEN": {"secret": "arn:…", "field": "token"}}; may be absent

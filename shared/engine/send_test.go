@@ -13,7 +13,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Rule 4: requests bear the tenant of their order, where the deployment asks for it, and nothing
+// Rule 4: requests carry the tenant of their order, where the deployment asks for it, and nothing
 // else does.
 func TestFairQueues(t *testing.T) {
 	for _, c := range []struct {

@@ -39,7 +39,7 @@ type Function func(ctx context.Context, event events.SQSEvent) (events.SQSEventR
 // come again with all that went well in it (rule 2).
 //
 // If handle panics, the deliveries of its queue are handed to it once more, one by one, and only
-// those that panic again come again; whatever it had done before must bear repetition (P12).
+// those that panic again come again; whatever it had done before must be safe to repeat (P12).
 //
 // What must come again is returned to its queue: otherwise it would stay hidden for the rest of the
 // visibility timeout, six times the function's, and its step would be counted as failed (rule 30).

@@ -100,7 +100,7 @@ func TestLengthsOfQueues(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for capacity, want := range map[string]int{"": 0, `{"payment":5,"shipping":5}`: 2} {
+	for capacity, want := range map[string]int{"": 0, `{"payment":5}`: 2, `{"payment":5,"shipping":5}`: 2} {
 		s := awsstub.New(t)
 		settings := variables(s, compiledFrom(t, file))
 		settings[deployment.VarCapacity] = capacity
@@ -119,7 +119,7 @@ func TestLengthsOfQueues(t *testing.T) {
 	}
 }
 
-// Rule 4: where the deployment says so, requests bear the tenant; status and quarantine do not.
+// Rule 4: where the deployment says so, requests carry the tenant; status and quarantine do not.
 func TestFairQueues(t *testing.T) {
 	s := awsstub.New(t)
 	settings := variables(s, compiled(t))
