@@ -478,7 +478,7 @@ func TestPriorityAndDeadlineTravel(t *testing.T) {
 }
 
 // Where the deployment asks for it, an order carries its tenant already in the intake queue (rule 4).
-func TestSubmittedOrdersBearTheirTenant(t *testing.T) {
+func TestSubmittedOrdersCarryTheirTenant(t *testing.T) {
 	for _, fair := range []bool{true, false} {
 		queues, err := memory.NewQueues(port.ClockFunc(time.Now), []memory.QueueConfig{{Name: port.Intake}, {Name: port.Control}}) // which no Scheduler takes from
 		if err != nil {
