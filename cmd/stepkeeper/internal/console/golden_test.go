@@ -295,6 +295,22 @@ func answering(t *testing.T, answer func(r *http.Request) any) *client.Client {
 	return connect(t, server.URL)
 }
 
+// grouping is a console of a server that has these orders in Error and under way.
+func grouping(t *testing.T, stopped, under *[]view.Summary) http.Handler {
+	t.Helper()
+	return console.New(console.Options{Client: answering(t, func(r *http.Request) any {
+		switch state := r.URL.Query().Get("state"); {
+		case r.URL.Path != "/v1/orders":
+			return view.Definition{Workflow: "any", Steps: []view.Step{{Name: "x", Agent: "mail"}, {Name: "y", Agent: "bank"}}}
+		case state == string(core.Error):
+			return view.Page{Orders: *stopped}
+		case state == string(core.Processing):
+			return view.Page{Orders: *under}
+		}
+		return view.Page{Orders: []view.Summary{}}
+	}), Name: "shop", Program: "stepkeeper", Log: quiet})
+}
+
 // Groups of orders come with the most orders first, and otherwise in the order of their names; those that were not read are said to be.
 func TestGroupsAreSorted(t *testing.T) {
 	order := func(workflow, step, code string, waits ...view.Wait) view.Summary {
@@ -305,17 +321,7 @@ func TestGroupsAreSorted(t *testing.T) {
 	waiting := []view.Summary{order("b", "", "", asks("x")), order("a", "", "", asks("y"), asks("y")), order("a", "", "", asks("x"), view.Wait{Step: "q", For: view.WaitAnswer}),
 		order("b", "", "", view.Wait{Step: "y", Agent: "post", For: view.WaitRetry}, asks("y"))}
 	under := waiting
-	h := console.New(console.Options{Client: answering(t, func(r *http.Request) any {
-		switch state := r.URL.Query().Get("state"); {
-		case r.URL.Path != "/v1/orders":
-			return view.Definition{Workflow: "any", Steps: []view.Step{{Name: "x", Agent: "mail"}, {Name: "y", Agent: "bank"}}}
-		case state == string(core.Error):
-			return view.Page{Orders: stopped}
-		case state == string(core.Processing):
-			return view.Page{Orders: under}
-		}
-		return view.Page{Orders: []view.Summary{}}
-	}), Name: "shop", Program: "stepkeeper", Log: quiet})
+	h := grouping(t, &stopped, &under)
 	rows := regexp.MustCompile(`<tr id="((?:incident|wait|agent)-[^"]*)"`)
 	for path, want := range map[string]string{
 		"/incidents": "incident-z-z-z incident-a-x-c incident-a-x-d incident-a-y-c incident-b-x-c",
@@ -331,8 +337,24 @@ func TestGroupsAreSorted(t *testing.T) {
 			t.Errorf("%s: %s, want %s", path, got, want)
 		}
 	}
-	older, newer := order("a", "", "", view.Wait{Step: "s", For: view.WaitRetry, Since: 5}), order("a", "", "", view.Wait{Step: "s", For: view.WaitRetry, Since: 7})
-	older.OrderID, newer.OrderID = "older", "newer"
+	for n, more := range map[int]bool{1000: false, 1001: true} {
+		under = slices.Repeat(waiting[:1], n)
+		w := newRecorder()
+		h.ServeHTTP(w, request(t, "/waiting"))
+		if strings.Contains(w.Body.String(), "; of the newest 1000 of each state") != more {
+			t.Errorf("%d orders: %s", n, w.Body)
+		}
+	}
+}
+
+// Of a group its oldest wait is the example, the last failure has the text, and the newest version stands first.
+func TestWhatIsShownOfGroups(t *testing.T) {
+	var stopped, under []view.Summary
+	h := grouping(t, &stopped, &under)
+	waits := func(id string, since core.Time) view.Summary {
+		return view.Summary{OrderID: id, Workflow: "a", Waits: []view.Wait{{Step: "s", For: view.WaitRetry, Since: since}}}
+	}
+	older, newer := waits("older", 5), waits("newer", 7)
 	for _, under = range [][]view.Summary{{older, newer}, {newer, older}} {
 		w := newRecorder()
 		h.ServeHTTP(w, request(t, "/waiting"))
@@ -340,12 +362,28 @@ func TestGroupsAreSorted(t *testing.T) {
 			t.Errorf("the example is not the oldest one: %s", text)
 		}
 	}
-	for n, more := range map[int]bool{1000: false, 1001: true} {
-		under = slices.Repeat(waiting[:1], n)
+	version := func(hash string, created core.Time) view.Summary {
+		return view.Summary{OrderID: "o", Workflow: "x", Definition: hash, Created: created}
+	}
+	stopped, under = []view.Summary{version("c", 9), version("a", 2)}, []view.Summary{version("a", 3), version("b", 5), version("d", 5), version("c", 7), version("c", 8)}
+	w := newRecorder()
+	h.ServeHTTP(w, request(t, "/workflows/x"))
+	var got []string
+	for _, m := range regexp.MustCompile(`<tr id="version-(\w)">.*?<td class="number">(\d)</td><td class="number">(\d)</td>`).FindAllStringSubmatch(w.Body.String(), -1) {
+		got = append(got, m[1]+m[2]+m[3])
+	}
+	if want := "c21 b10 d10 a11"; strings.Join(got, " ") != want { // those of the newest orders first
+		t.Errorf("versions %s, want %s: %s", got, want, w.Body)
+	}
+	failed := func(at core.Time, text string) view.Summary {
+		return view.Summary{OrderID: "o", Workflow: "x", EndedAt: at, Error: &view.TaskError{Step: "s", Code: "c", Message: text}}
+	}
+	for _, stopped = range [][]view.Summary{{failed(1_000, "the first"), failed(9_000, "the last")}, {failed(9_000, "the last"), failed(1_000, "the first")}} {
 		w := newRecorder()
-		h.ServeHTTP(w, request(t, "/waiting"))
-		if strings.Contains(w.Body.String(), "; of the newest 1000 of each state") != more {
-			t.Errorf("%d orders: %s", n, w.Body)
+		h.ServeHTTP(w, request(t, "/incidents"))
+		first, last := strings.Index(w.Body.String(), "1970-01-01T00:00:01Z"), strings.Index(w.Body.String(), "1970-01-01T00:00:09Z")
+		if text := w.Body.String(); first < 0 || last < first || !strings.Contains(text, "the last") || strings.Contains(text, "the first") {
+			t.Errorf("not from the first to the last, with the text of the last: %s", text)
 		}
 	}
 }
