@@ -625,6 +625,40 @@ func TestHowLongMessagesAreKept(t *testing.T) {
 	}
 }
 
+// The queue of an agent outside is reported when it has had no receiver for five seconds, since the last one.
+func TestAQueueWithoutAReceiver(t *testing.T) {
+	w := newFixture(t, "30s")
+	clock := memory.NewClock(time.Date(2026, 3, 29, 0, 59, 0, 0, time.UTC))
+	w.options.Clock, w.options.Operations, w.options.Agents = clock, nil, filepath.Join(w.dir, "agents.yaml")
+	if err := os.WriteFile(w.options.Agents, []byte("agents: {shop: {external: true}}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := w.open()
+	defer closeRuntime(t, s)
+	q, err := s.Queue(port.Requests("shop"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock.Advance(10 * time.Second)
+	if _, err := q.Receive(t.Context(), 1, 0, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(q.Send(t.Context(), []port.Message{{Body: []byte("now")}, {Body: []byte("later"), Delay: time.Minute}})...); err != nil {
+		t.Fatal(err)
+	}
+	since := clock.Now()
+	for _, x := range []struct {
+		by    time.Duration
+		found int
+	}{{0, 0}, {4999 * time.Millisecond, 0}, {time.Millisecond, 1}} {
+		clock.Advance(x.by)
+		all := s.Unattended(t.Context())
+		if len(all) != x.found || x.found > 0 && all[0] != (view.Unattended{Queue: q.Name(), Agent: "shop", Since: core.TimeOf(since), Waiting: 2}) {
+			t.Errorf("%s after the last receiver: %+v", clock.Now().Sub(since), all)
+		}
+	}
+}
+
 // What an agent outside returns again and again ends in the dead letters, not before the 40th time.
 func TestDeadLetters(t *testing.T) {
 	w := newFixture(t, "30s")
@@ -805,7 +839,7 @@ func TestAnAlertIsLogged(t *testing.T) {
 func TestNoWarningsWhereNothingIsWrong(t *testing.T) {
 	w := newFixture(t, "30s")
 	log := &logged{}
-	w.options.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	w.options.Log = slog.New(slog.NewTextHandler(log, nil))
 	w.options.SweepEvery, w.options.StatisticsEvery = 2*time.Millisecond, 5*time.Millisecond
 	s := w.open()
 	submit(t, s, "one", "")
@@ -815,7 +849,7 @@ func TestNoWarningsWhereNothingIsWrong(t *testing.T) {
 		return err == nil && len(x.Series) > 0 && len(x.Series[0].Values) > 2
 	})
 	closeRuntime(t, s)
-	if text := log.String(); text != "" {
+	if text := log.String(); strings.Contains(text, "level=WARN") || strings.Contains(text, "level=ERROR") || strings.Contains(text, "taken up again") {
 		t.Error(text)
 	}
 }
