@@ -846,7 +846,7 @@ func TestNoWarningsWhereNothingIsWrong(t *testing.T) {
 	wait(t, s, "one")
 	eventually(t, "there were sweeps and samples", func() bool {
 		x, err := s.Statistics(t.Context())
-		return err == nil && len(x.Series) > 0 && len(x.Series[0].Values) > 2
+		return err == nil && len(x.Series) > 0 && len(x.Series[0].Values) > 2 && *x.Agents[0].Done == 2 && *x.Agents[0].Failed == 0
 	})
 	closeRuntime(t, s)
 	if text := log.String(); strings.Contains(text, "level=WARN") || strings.Contains(text, "level=ERROR") || strings.Contains(text, "taken up again") {

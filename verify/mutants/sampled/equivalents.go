@@ -23,4 +23,5 @@ var equivalents = []equivalent{
 	{"shared/tracing", "Tracer.Begin", "ctx, span := t.tracer.Start(ctx, name, trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindConsumer))", "ctx, span := t.tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindConsumer), trace.WithNewRoot())", "the options of a span have no order"},
 	{"client", "CheckClock", "case skew < 0:", "case skew <= 0:", "a skew of none is within the limit above"},
 	{"client", "CheckClock", "case skew < 0:", "case skew < 1:", "the skew is rounded to seconds, and none is within the limit above"},
+	{"shared/tracing", "New", "p := sdk.NewTracerProvider(sdk.WithBatcher(exporter, sdk.WithMaxQueueSize(queued), sdk.WithExportTimeout(exportTime)), sdk.WithResource(about))", "p := sdk.NewTracerProvider(sdk.WithBatcher(exporter, sdk.WithExportTimeout(exportTime), sdk.WithMaxQueueSize(queued)), sdk.WithResource(about))", "the options of a batcher have no order"},
 }
