@@ -18,6 +18,9 @@ const transfer = "../../../../examples/simulate/transfer.yaml"
 func TestSimulate(t *testing.T) {
 	r := call{}.run(t, "simulate", transfer, "--seeds", "50")
 	r.want(t, failure.OK, "transfer: 50 seeds", "faults injected: ", "No violation in 50 seeds", "fewer than 0.06")
+	if strings.Contains(r.err, "nothing broken so far") {
+		t.Errorf("a search of a moment reports its progress: %s", r.err)
+	}
 }
 
 func TestSimulateFindsAndReplays(t *testing.T) {
