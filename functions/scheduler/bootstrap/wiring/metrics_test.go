@@ -3,6 +3,8 @@ package wiring_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -15,8 +17,8 @@ import (
 func TestMetricOfAnAgentThatMakesNoCalls(t *testing.T) {
 	d := tripping(t)
 	d.settings["STEPKEEPER_STACK"] = "Shop/Engine"
-	var out bytes.Buffer
-	f, err := wiring.New(d.Environment(d.settings), &out, quiet)
+	var out, log bytes.Buffer
+	f, err := wiring.New(d.Environment(d.settings), &out, slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,4 +53,21 @@ func TestMetricOfAnAgentThatMakesNoCalls(t *testing.T) {
 	if item := d.Item("tasks", "o-1"); shown(item, "pay")[:10] != "Pending - " || !strings.HasSuffix(shown(item, "pay"), " -") {
 		t.Errorf("pay: %s", shown(item, "pay"))
 	}
+	const lost = "the metric of an agent that makes no calls could not be written"
+	if strings.Contains(log.String(), lost) {
+		t.Errorf("it was written, and the log says %s", &log)
+	}
+	if f, err = wiring.New(d.Environment(d.settings), noSpace{}, slog.New(slog.NewTextHandler(&log, nil))); err != nil {
+		t.Fatal(err)
+	}
+	d.take(f, "intake", "AIDASHOP", submission("o-4"))
+	d.take(f, "replies", "AROAAGENT:x", strings.ReplaceAll(refused, "o-1", "o-4"))
+	if text := log.String(); !strings.Contains(text, lost) || !strings.Contains(text, "agent=payment") || !strings.Contains(text, "no space") {
+		t.Error(text)
+	}
 }
+
+// noSpace takes nothing.
+type noSpace struct{}
+
+func (noSpace) Write([]byte) (int, error) { return 0, errors.New("no space") }
