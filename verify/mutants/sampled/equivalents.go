@@ -20,8 +20,6 @@ var equivalents = []equivalent{
 		"only the order in which missing queues are listed"},
 	{"dev/embedded", "hub.watch", "ch := make(chan *core.Task, 1)", "ch := make(chan *core.Task, 2)", "each commit takes what waits before it sends, both under the lock: a second place is never used"},
 	{"dev/embedded", "consumer.run", "if !errors.Is(err, context.Canceled) {", "if !errors.Is(context.Canceled, err) {", "queues in memory answer the context's error itself, which wraps nothing"},
-	{"shared/tracing", "Tracer.Begin", "ctx, span := t.tracer.Start(ctx, name, trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindConsumer))", "ctx, span := t.tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindConsumer), trace.WithNewRoot())", "the options of a span have no order"},
 	{"client", "CheckClock", "case skew < 0:", "case skew <= 0:", "a skew of none is within the limit above"},
 	{"client", "CheckClock", "case skew < 0:", "case skew < 1:", "the skew is rounded to seconds, and none is within the limit above"},
-	{"shared/tracing", "New", "p := sdk.NewTracerProvider(sdk.WithBatcher(exporter, sdk.WithMaxQueueSize(queued), sdk.WithExportTimeout(exportTime)), sdk.WithResource(about))", "p := sdk.NewTracerProvider(sdk.WithBatcher(exporter, sdk.WithExportTimeout(exportTime), sdk.WithMaxQueueSize(queued)), sdk.WithResource(about))", "the options of a batcher have no order"},
 }

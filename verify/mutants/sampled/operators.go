@@ -160,7 +160,10 @@ func (f *finder) capacity(call *ast.CallExpr) (length []ast.Expr, hinted bool) {
 
 // symmetric are functions with one result for any order of their arguments; of errors.Join only the order of lines differs.
 var symmetric = []string{"max", "min", "errors.Join", "bytes.Equal", "slices.Equal", "maps.Equal", "strings.ContainsAny", "strings.EqualFold", "subtle.ConstantTimeCompare",
-	"m.registry.MustRegister", "sdk.NewTracerProvider"}
+	"m.registry.MustRegister"}
+
+// option is the name of a type of which a call takes any number, in any order.
+var option = regexp.MustCompile(`\.\w*Option$`)
 
 // wording reports a call that logs, or makes the text of an error: its words are no behaviour.
 func (f *finder) wording(call *ast.CallExpr) bool {
@@ -237,7 +240,7 @@ func (f *finder) arguments(call *ast.CallExpr) {
 	format, refuses := f.format(call)
 	for i, a := range call.Args {
 		t := f.info.TypeOf(a)
-		if t == nil || refuses && i >= format {
+		if t == nil || refuses && i >= format || option.MatchString(t.String()) {
 			continue
 		}
 		if i == 0 || call.Ellipsis != token.NoPos && i == len(call.Args)-1 {
