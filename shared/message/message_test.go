@@ -357,7 +357,7 @@ func TestBadEnvelopes(t *testing.T) {
 	schemas := compiled(t)
 	for name, changes := range map[string][]string{
 		"request": {`"schema":0`, `"task":""`, `"task":"a b"`, `"step":"Charge"`, `"attempt":0`, `"operation":"redo"`, `"key":""`, `"stopBy":null`, `"timeout":0`, `"name":""`, `"run":-1`, `"attempt":"1"`},
-		"reply":   {`"schema":0`, `"task":"../x"`, `"outcome":"maybe"`, `"attempt":-1`, `"waited":-1`, `"retryAfter":-5`, `"noEffect":"yes"`, `"operation":""`, `"step":""`, `"outcome":"progress"`, `"outcome":"progress","schema":2,"operation":"undo"`, `"outcome":"progress","schema":2,"percent":101`, `"outcome":"progress","schema":2,"percent":-1`, `"outcome":"progress","schema":2,"until":"soon"`, `"error":{"code":"` + strings.Repeat("x", 200) + `"}`},
+		"reply":   {`"schema":0`, `"task":"../x"`, `"outcome":"maybe"`, `"attempt":-1`, `"waited":-1`, `"retryAfter":-5`, `"noEffect":"yes"`, `"operation":""`, `"step":""`, `"outcome":"progress"`, `"outcome":"progress","schema":2,"operation":"undo"`, `"outcome":"progress","schema":2,"percent":101`, `"outcome":"progress","schema":2,"percent":-1`, `"outcome":"progress","schema":2,"until":"soon"`, `"outcome":"progress","schema":2,"operation":"do","waited":-1`, `"error":{"code":"` + strings.Repeat("x", 200) + `"}`},
 		"control": {`"kind":"explode"`, `"task":""`, `"attempt":-1`, `"kind":"resolve"`, `"kind":"close","id":"c","by":"ann"`, `"kind":"close","id":"c","reason":"why"`, `"kind":"close","id":"c","by":"","reason":"why"`, `"kind":"close","id":"c","by":"ann","reason":"` + strings.Repeat("x", 513) + `"`, `"kind":"move","id":"c"`, `"kind":"move","id":"c","definition":"newest"`, `"kind":"resubmit","id":"c","definition":"0123"`, `"kind":"undo","id":"a b"`, `"kind":"resubmit"`, `"kind":"resubmit","id":"c","step":"b","input":{}`, `"kind":"resubmit","id":"c","schema":2,"step":"","input":{}`, `"kind":"resubmit","id":"c","schema":2,"step":"b","input":null`, `"kind":"resubmit","id":"c","step":"b"`, `"kind":"cancel"`, `"step":"A"`, `"attempt":0`, `"replyTo":"http://x"`},
 		"status":  {`"status":""`, `"schema":-1`},
 	} {
@@ -507,6 +507,15 @@ func TestContentHashStays(t *testing.T) {
 	} {
 		if got := hash(order); got != want {
 			t.Errorf("%s: %s, want %s", order, got, want)
+		}
+	}
+}
+
+// Whose order it is stands before the first colon of its ID.
+func TestTenant(t *testing.T) {
+	for id, want := range map[string]string{"acme:1001": "acme", "acme:eu:1": "acme", "1001": "", ":1": ""} {
+		if got := message.Tenant(id); got != want {
+			t.Errorf("%s is of %q, want %q", id, got, want)
 		}
 	}
 }

@@ -105,3 +105,14 @@ func TestTooDeep(t *testing.T) {
 		}
 	}
 }
+
+// A text is written with as few escapes as JSON allows.
+func TestAppendString(t *testing.T) {
+	for text, want := range map[string]string{
+		"": `""`, "a b ~": `"a b ~"`, "ü\u2028€": "\"ü\u2028€\"", `"\`: `"\"\\"`, "\n\x00\x1f\x7f": `"\u000a\u0000\u001f` + "\x7f" + `"`, "a\xffb": "\"a\ufffdb\"", "\xff": "\"\ufffd\"",
+	} {
+		if got := string(rawjson.AppendString(nil, text)); got != want {
+			t.Errorf("%q is written as %s, want %s", text, got, want)
+		}
+	}
+}
