@@ -284,6 +284,8 @@ func TestVisibilityAndReceipts(t *testing.T) {
 	r.wantCode(err, "ReceiptHandleIsInvalid")
 	_, err = r.sdk.ChangeMessageVisibility(r.ctx, &sqs.ChangeMessageVisibilityInput{QueueUrl: &url, ReceiptHandle: second[0].ReceiptHandle, VisibilityTimeout: 43201})
 	r.wantCode(err, "InvalidParameterValue")
+	_, err = r.sdk.ReceiveMessage(r.ctx, &sqs.ReceiveMessageInput{QueueUrl: &url, VisibilityTimeout: 43201})
+	r.wantCode(err, "InvalidParameterValue")
 	_, err = r.sdk.DeleteMessage(r.ctx, &sqs.DeleteMessageInput{QueueUrl: &url, ReceiptHandle: aws.String("made-up")})
 	r.wantCode(err, "ReceiptHandleIsInvalid")
 	for range 2 { // deleting twice is no error
@@ -360,6 +362,8 @@ func TestQueuesAndTheirAttributes(t *testing.T) {
 		t.Errorf("%v %v", out, err)
 	}
 	var paged []string
+	_, err = r.sdk.ListQueues(r.ctx, &sqs.ListQueuesInput{NextToken: aws.String("!")})
+	r.wantCode(err, "InvalidParameterValue")
 	for p := sqs.NewListQueuesPaginator(r.sdk, &sqs.ListQueuesInput{MaxResults: aws.Int32(1), QueueNamePrefix: aws.String("re")}); p.HasMorePages(); {
 		page, err := p.NextPage(r.ctx)
 		if err != nil {

@@ -263,7 +263,7 @@ func TestEverythingWrongAtOnce(t *testing.T) {
 		`operation "charge" has no function`, "100 tries", "breaker",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q is not notified of in %v", want, err)
+			t.Errorf("%q is not in %v", want, err)
 		}
 	}
 }

@@ -148,7 +148,7 @@ func TestExampleWithoutSettings(t *testing.T) {
 	}
 	for _, want := range []string{deployment.VarQueues, "AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", `deployed as agent \"cloaks\"`} {
 		if !strings.Contains(f.Output(), want) {
-			t.Errorf("%s is not notified of in:\n%s", want, f.Output())
+			t.Errorf("%s is not in:\n%s", want, f.Output())
 		}
 	}
 }

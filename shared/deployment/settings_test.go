@@ -73,7 +73,7 @@ func TestAllProblemsAtOnce(t *testing.T) {
 	_, err := deployment.ReadScheduler(lookup(nil))
 	for _, want := range []string{deployment.VarQueues, deployment.VarOrders, deployment.VarTasks, deployment.VarDefinitions, deployment.VarShards, deployment.VarAlerts, "LAMBDA_TASK_ROOT"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s is not notified of in %v", want, err)
+			t.Errorf("%s is not in %v", want, err)
 		}
 	}
 	_, err = deployment.ReadAgent(lookup(nil), false)

@@ -259,12 +259,12 @@ func TestEverythingWrongAtOnce(t *testing.T) {
 		`the program is agent "shipping", and was deployed as agent "payment"`, `operation "book" has no function`, "100 tries",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q is not notified of in %v", want, err)
+			t.Errorf("%q is not in %v", want, err)
 		}
 	}
 	none := maps.Clone(env)
 	clear(none)
-	if _, err := onlambda.New(func(string) (string, bool) { return "", false }, onlambda.Agent{Name: "payment"}, quiet); err == nil || !strings.Contains(err.Error(), "it has no operations") || !strings.Contains(err.Error(), deployment.VarAgent) {
+	if _, err := onlambda.New(func(string) (string, bool) { return "", false }, onlambda.Agent{Name: "payment"}, quiet); err == nil || !strings.Contains(err.Error(), "it has no operations") || !strings.Contains(err.Error(), deployment.VarAgent) || strings.Contains(err.Error(), "was deployed as") {
 		t.Errorf("nothing at all: %v", err)
 	}
 }

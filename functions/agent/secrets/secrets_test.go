@@ -60,7 +60,7 @@ func TestRead(t *testing.T) {
 	})
 	for _, want := range []string{"secret D", "secret E", "secret F", "secret G"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q is not notified of in %v", want, err)
+			t.Errorf("%q is not in %v", want, err)
 		}
 	}
 	if err != nil && strings.Contains(err.Error(), "swordfish") {

@@ -123,7 +123,7 @@ func (r row) land(w *port.Write) []any {
 	return []any{r, next}
 }
 
-// refuse is a conflict. No writer is notified of a conflict with itself: what it wrote must not be there.
+// refuse is a conflict. No writer gets a conflict with itself: what it wrote must not be there.
 func (r row) refuse(w *port.Write) []any {
 	own := string(w.Record.Document)
 	if string(r.record.Document) == own {
@@ -138,7 +138,7 @@ func (r row) refuse(w *port.Write) []any {
 // it was under way. For the second time of a write fails at its condition. If what it finds there
 // is its own, the adapter says "stored". If others have overtaken it meanwhile, it finds the work
 // of those, and a conflict is all that the adapter can know: the write was stored, and
-// is a version of the past. That does no harm. A caller that is notified of a conflict loads and decides
+// is a version of the past. That does no harm. A caller that gets a conflict loads and decides
 // again, and finds its cause in what is there now (P12), as after a crash between commit and delete.
 func doubled(history []porcupine.Operation) []porcupine.Operation {
 	for _, op := range history {
