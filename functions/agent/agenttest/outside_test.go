@@ -298,7 +298,8 @@ func TestAnAgentThatIsNotUnderstood(t *testing.T) {
 		}
 		sdk := sqs.NewFromConfig(c)
 		of := func(name string) *string { return aws.String(o.URL() + "/000000000000/" + name) }
-		go func() {
+		var agent sync.WaitGroup
+		agent.Go(func() {
 			in, err := sdk.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: of(port.Requests("kiosk")), WaitTimeSeconds: 20})
 			if err != nil || len(in.Messages) != 1 {
 				t.Errorf("%+v, %v", in, err)
@@ -309,11 +310,12 @@ func TestAnAgentThatIsNotUnderstood(t *testing.T) {
 			if err := errors.Join(err, errDelete); err != nil {
 				t.Error(err)
 			}
-		}()
+		})
 		probe := kiosk{folder: t.TempDir()}.probe()
 		if r, err := o.Find(t.Context(), probe); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v, %v; want %q", r, err, want)
 		}
+		agent.Wait()
 		o.Close()
 	}
 }
