@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -76,6 +77,19 @@ func TestMetricsOfOverdueSteps(t *testing.T) {
 	})
 }
 
+// What became of messages that started nothing is counted, by what was done and why.
+func TestMetricsOfMessages(t *testing.T) {
+	w := newFixture(t, "5s")
+	s := w.open()
+	defer closeRuntime(t, s)
+	if err := s.Reject(t.Context(), api.Rejected{Queue: port.Control, Body: []byte("nonsense")}); err != nil {
+		t.Fatal(err)
+	}
+	if text := scraped(s); !strings.Contains(text, `stepkeeper_messages_total{reason="control",what="quarantined"} 1`) {
+		t.Error(text)
+	}
+}
+
 // The time of a step that has failed is none of those that are done, also where the order went on without it.
 func TestMetricsOfStepsAreOfThoseDone(t *testing.T) {
 	w := newFixture(t, "5s")
@@ -136,6 +150,9 @@ func TestMetrics(t *testing.T) {
 	}
 	if strings.Contains(text, "stepkeeper_commit_group_size_count 0") || regexp.MustCompile(`stepkeeper_sweep_last_success_timestamp_seconds 0\n`).MatchString(text) {
 		t.Error("commits or sweeps are not reported")
+	}
+	if regexp.MustCompile(`_sum(\{[^}]*\})? -`).MatchString(text) {
+		t.Error("something took less than no time")
 	}
 	if t.Failed() {
 		t.Log(text)
