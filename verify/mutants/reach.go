@@ -114,8 +114,11 @@ func (g *Gate) prepare(ctx context.Context, all []Mutant, overlay string) error 
 			return err
 		}
 		s := &suite{gate: g, folder: filepath.ToSlash(folder), args: []string{"-test.short"}, longest: 30 * time.Second}
-		if s.folder == simulated || s.folder == "infra" && os.Getenv("STEPKEEPER_NEED_NODE") != "" {
+		switch {
+		case s.folder == simulated || s.folder == "infra" && os.Getenv("STEPKEEPER_NEED_NODE") != "":
 			s.args, s.longest = nil, time.Hour // without Node, and so with -short, hardly any test of infra runs
+		case s.folder == "shared/dynamo" && os.Getenv("STEPKEEPER_DYNAMODB") != "":
+			s.longest = 5 * time.Minute // the conformance suite is one test
 		}
 		if slices.Contains(l.Deps, "pgregory.net/rapid") {
 			s.args = append(s.args, rapid...)
