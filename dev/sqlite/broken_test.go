@@ -1,6 +1,8 @@
 package sqlite_test
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -95,6 +97,16 @@ func TestADamagedFileFailsTheCallsThatNeedIt(t *testing.T) {
 		}
 		if list := strings.Join(failed, ", "); list != want {
 			t.Errorf("after %s %s fail, want %s", damage, list, want)
+		}
+		if strings.HasPrefix(damage, "CREATE TRIGGER") { // what failed has left all as it was
+			_, err := s.LoadOrder(t.Context(), "b")
+			if failed := slices.Contains(failed, "Commit new"); failed != errors.Is(err, port.ErrNotFound) {
+				t.Errorf("after %s the new order is found: %v", damage, err)
+			}
+			old, errs := s.Load(t.Context(), []string{"old"})
+			if failed := slices.Contains(failed, "Expire"); errs[0] != nil || failed != (old[0] != nil) {
+				t.Errorf("after %s the old task is %+v, %v", damage, old[0], errs[0])
+			}
 		}
 		_ = s.Close()
 	}
