@@ -282,7 +282,8 @@ func (e *edge) submitGroup(ctx context.Context, g *group) {
 		for k, result := range e.backend.Submit(ctx, orders) {
 			i := open[k]
 			var full *BusyError
-			if errors.As(result.Err, &full) && waited < busyPatience { // within reason
+			if errors.As(result.Err, &full) && waited < busyPatience {
+				// It waits as long as it is asked to, from 50 ms to 5 s.
 				again, pause = append(again, i), max(pause, min(max(full.RetryAfter, 50*time.Millisecond), 5*time.Second))
 				continue
 			}
