@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -58,10 +57,7 @@ func TestMetricsOfOrdersInError(t *testing.T) {
 // A step without a reply in time is counted when the Supervisor hands it back.
 func TestMetricsOfOverdueSteps(t *testing.T) {
 	w := newFixture(t, "100ms")
-	w.options.Operations, w.options.Agents = nil, filepath.Join(w.dir, "agents.yaml")
-	if err := os.WriteFile(w.options.Agents, []byte("agents: {shop: {external: true}}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	w.outside()
 	s := w.open()
 	defer closeRuntime(t, s)
 	submit(t, s, "o-1", "")

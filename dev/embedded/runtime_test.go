@@ -629,10 +629,8 @@ func TestHowLongMessagesAreKept(t *testing.T) {
 func TestAQueueWithoutAReceiver(t *testing.T) {
 	w := newFixture(t, "30s")
 	clock := memory.NewClock(time.Date(2026, 3, 29, 0, 59, 0, 0, time.UTC))
-	w.options.Clock, w.options.Operations, w.options.Agents = clock, nil, filepath.Join(w.dir, "agents.yaml")
-	if err := os.WriteFile(w.options.Agents, []byte("agents: {shop: {external: true}}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	w.options.Clock = clock
+	w.outside()
 	s := w.open()
 	defer closeRuntime(t, s)
 	q, err := s.Queue(port.Requests("shop"))
@@ -662,11 +660,7 @@ func TestAQueueWithoutAReceiver(t *testing.T) {
 // What an agent outside returns again and again ends in the dead letters, not before the 40th time.
 func TestDeadLetters(t *testing.T) {
 	w := newFixture(t, "30s")
-	w.options.Operations = map[string]worker.Operations{}
-	w.options.Agents = filepath.Join(w.dir, "agents.yaml")
-	if err := os.WriteFile(w.options.Agents, []byte("agents: {shop: {external: true}}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	w.outside()
 	s := w.open()
 	defer closeRuntime(t, s)
 	submit(t, s, "one", "")
