@@ -115,12 +115,17 @@ func TestDevExample(t *testing.T) {
 	select {
 	case s := <-started:
 		call{server: s[0]}.run(t, "submit", "--wait", s[1]).want(t, failure.NotProcessed, "40 orders: 40 accepted", "37 Processed, 3 Compensated")
-		page, err := http.Get(s[0] + "/bulk?command=resubmit&state=compensated") //nolint:noctx // of this test
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s[0]+"/bulk?command=resubmit&state=compensated", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
+		page, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer page.Body.Close()
 		text, err := io.ReadAll(page.Body)
-		if page.Body.Close(); err != nil || !strings.Contains(string(text), "<code>stepkeeper --server "+s[0]+" bulk resubmit --where state=compensated") {
+		if err != nil || !strings.Contains(string(text), "<code>stepkeeper --server "+s[0]+" bulk resubmit --where state=compensated") {
 			t.Errorf("the console's command lines do not lead to this server: %v\n%s", err, text)
 		}
 	case r := <-done:
