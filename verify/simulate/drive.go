@@ -582,7 +582,7 @@ func (d *driver) do(a action) {
 		d.mail(a)
 	}
 	w.bury()
-	d.hear()
+	d.receive()
 	w.check()
 	switch still := d.still(); {
 	case !still:
@@ -707,8 +707,8 @@ func (d *driver) command() {
 	d.done++
 }
 
-// hear lets the application receive its statuses: what it does with it changes nothing else.
-func (d *driver) hear() {
+// receive lets the application receive its statuses: what it does with it changes nothing else.
+func (d *driver) receive() {
 	for _, name := range []string{shop, port.Quarantine} {
 		q := d.w.queues[name]
 		for _, l := range q.messages {

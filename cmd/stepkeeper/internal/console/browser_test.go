@@ -59,7 +59,7 @@ func newTab(t *testing.T) *tab {
 	ctx, cancel = context.WithTimeout(ctx, 150*time.Second)
 	t.Cleanup(cancel)
 	b := &tab{world: newWorld(t, func(o *console.Options) { o.Folder = t.TempDir() }), ctx: ctx}
-	if err := chromedp.Listen(ctx, b.hear); err != nil {
+	if err := chromedp.Listen(ctx, b.receive); err != nil {
 		t.Fatalf("Chromium cannot be started from %s: %v", program, err)
 	}
 	b.do(call(page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: watch}), chromedp.EmulateViewport(1280, 900))
@@ -74,7 +74,7 @@ func call[P, R any](command cdp.Command[P, R], params P) chromedp.Action[chromed
 	}
 }
 
-func (b *tab) hear(ev any) {
+func (b *tab) receive(ev any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch e := ev.(type) {

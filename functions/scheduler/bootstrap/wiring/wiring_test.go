@@ -157,7 +157,7 @@ func TestFairQueues(t *testing.T) {
 }
 
 // P46: an order of high priority comes from a queue of its own, its requests go to those that agents have for it, and its
-// the application does not hear that the priority has no effect.
+// the application is not notified that the priority has no effect.
 func TestPriorities(t *testing.T) {
 	for _, queues := range []string{"intake-high", "requests-inventory-high"} {
 		s := awsstub.New(t)
