@@ -21,8 +21,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/infra/build"
 )
 
-var update = flag.Bool("update", false, "write the golden template")
-
 // All tests that need the CDK are in this package: it starts one Node process for all of them.
 func TestMain(m *testing.M) {
 	flag.Parse()

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
+	"gotest.tools/v3/golden"
 )
 
 // Hashes of functions and workflows.
@@ -38,25 +38,7 @@ func TestGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := assetHash.ReplaceAll(got.Bytes(), []byte("HASH"))
-	const file = "testdata/shop.template.json"
-	if *update {
-		if err := os.WriteFile(file, text, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(text, want) {
-		have, should := strings.Split(string(text), "\n"), strings.Split(string(want), "\n")
-		for i := range min(len(have), len(should)) {
-			if have[i] != should[i] {
-				t.Fatalf("line %d of the template is\n%s\nand was\n%s\nif that is meant: go test ./infra -run Golden -update", i+1, have[i], should[i])
-			}
-		}
-		t.Fatalf("the template has %d lines and had %d; if that is meant: go test ./infra -run Golden -update", len(have), len(should))
-	}
+	golden.Assert(t, string(text), "shop.template.json")
 }
 
 // Rules 1, 18, 20.

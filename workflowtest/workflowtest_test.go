@@ -2,7 +2,6 @@ package workflowtest_test
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,9 +13,8 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/view"
 	"github.com/stepkeeper/stepkeeper/workflowtest"
+	"gotest.tools/v3/golden"
 )
-
-var update = flag.Bool("update", false, "write the story anew")
 
 // pair is a, then b; each undone. a is fenced, b idempotent.
 const pair = `workflow: pair
@@ -108,20 +106,6 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// golden compares a text with a file of testdata.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := "testdata/" + name
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if want, err := os.ReadFile(file); err != nil || got != string(want) {
-		t.Fatalf("not the text of %s, %v (go test -update writes it anew):\n%s", file, err, got)
-	}
-}
-
 // story plays a test with everything that could differ from one time to the next.
 func story(t testing.TB) string {
 	w := both(t)
@@ -150,7 +134,7 @@ func story(t testing.TB) string {
 // A test has the whole story of its orders, and the same one each time.
 func TestSameStoryEachTime(t *testing.T) {
 	for range 3 {
-		golden(t, "story.txt", story(t))
+		golden.Assert(t, story(t), "story.txt")
 	}
 }
 
@@ -429,7 +413,7 @@ func TestFailuresSayWhatWasExpected(t *testing.T) {
 	} {
 		fmt.Fprintf(&reported, "== %s\n%s\n", c.name, judged(t, c.test))
 	}
-	golden(t, "failures.txt", reported.String())
+	golden.Assert(t, reported.String(), "failures.txt")
 }
 
 func TestShippedWorkflowsLoad(t *testing.T) {

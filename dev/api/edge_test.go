@@ -3,14 +3,12 @@ package api_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"maps"
 	"mime"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,6 +20,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/dev/api/apitest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"gotest.tools/v3/golden"
 )
 
 // rig is an edge with a backend in memory. Every answer that it gets is held against the OpenAPI
@@ -102,20 +101,6 @@ func (r *rig) report(method, path, body string, a answer) {
 		}
 	}
 	fmt.Fprintf(&r.reported, "%s\n\n", random.ReplaceAll(a.body, []byte("…")))
-}
-
-// golden compares a text with a file of testdata.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := "testdata/" + name
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if want, err := os.ReadFile(file); err != nil || got != string(want) {
-		t.Errorf("not as in %s, %v; if that is meant: go test ./dev/api -run %s -update\n%.4000s", file, err, t.Name(), got)
-	}
 }
 
 func (r *rig) get(path string) answer { r.Helper(); return r.do("GET", path, "", "") }
@@ -291,7 +276,7 @@ func TestEveryOperationKeepsItsDocument(t *testing.T) {
 	r.do("POST", "/v1/orders/a-1/cancel", "text/plain", "{}")
 	r.backend.NotOK = true
 	r.get("/readyz")
-	golden(t, "answers.txt", r.reported.String())
+	golden.Assert(t, r.reported.String(), "answers.txt")
 
 	for path, item := range r.doc.raw["paths"].(map[string]any) {
 		for method, operation := range item.(map[string]any) {
@@ -324,11 +309,9 @@ func TestDocumentIsServed(t *testing.T) {
 	}
 }
 
-var update = flag.Bool("update", false, "write the golden files anew")
-
 // The document is what generated clients are made of: each change of it is meant.
 func TestDocumentIsAsPublished(t *testing.T) {
-	golden(t, "openapi.json", string(newRig(t).get("/openapi.json").body))
+	golden.Assert(t, string(newRig(t).get("/openapi.json").body), "openapi.json")
 }
 
 // A listener that cannot be served is an error, and names its address.

@@ -6,6 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strconv"
@@ -124,6 +126,38 @@ func TestServeDrains(t *testing.T) {
 	}
 	if _, err := in.ReadString(0); err == nil || errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the stream of events goes on: %v", err)
+	}
+}
+
+// A stream whose sender pauses ends with the process: it does not wait for the next line.
+func TestServeEndsStreams(t *testing.T) {
+	t.Parallel()
+	ln, err := api.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	served := make(chan error, 1)
+	go func() { served <- api.Serve(ctx, ln, api.New(api.Config{Backend: apitest.New()})) }()
+	lines, feed := io.Pipe()
+	defer feed.Close()
+	go fmt.Fprintln(feed, orderJSON("o"))
+	resp, err := http.Post("http://"+ln.Addr().String()+"/v1/orders", "application/x-ndjson", lines)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	in := bufio.NewScanner(resp.Body)
+	if !in.Scan() || !strings.Contains(in.Text(), `"accepted":true`) {
+		t.Fatalf("answered %q, %v", in.Text(), in.Err())
+	}
+	stop()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	if in.Scan() {
+		t.Errorf("after the end: %q", in.Text())
 	}
 }
 

@@ -285,7 +285,6 @@ func (e *edge) submitGroup(ctx context.Context, g *group) {
 			if errors.As(result.Err, &full) && waited < busyPatience {
 				// It waits as long as it is asked to, from 50 ms to 5 s.
 				again, pause = append(again, i), max(pause, min(max(full.RetryAfter, 50*time.Millisecond), 5*time.Second))
-				continue
 			}
 			g.results[i] = answerOf(g.lines[i].number, result, g.results[i].OrderID)
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"log/slog"
 	"os"
@@ -425,21 +424,5 @@ func TestAClockThatJumps(t *testing.T) {
 	}
 	if got := w.shop.standing(); got != 2*processed {
 		t.Fatalf("%d effects stand for %d processed orders", got, processed)
-	}
-}
-
-var update = flag.Bool("update", false, "write testdata anew")
-
-// golden compares a text with a file of testdata.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if want, err := os.ReadFile(file); err != nil || got != string(want) {
-		t.Errorf("not the text of %s, %v (go test -update writes it anew):\n%s", file, err, got)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"gotest.tools/v3/golden"
 )
 
 func scraped(s *embedded.Runtime) string {
@@ -161,7 +162,7 @@ func TestMetrics(t *testing.T) {
 			exposed.WriteString(varies.ReplaceAllString(line, "${1}#"))
 		}
 	}
-	golden(t, "metrics.txt", exposed.String())
+	golden.Assert(t, exposed.String(), "metrics.txt")
 
 	board, err := os.ReadFile("../../docs/grafana.json")
 	if err != nil || !json.Valid(board) {

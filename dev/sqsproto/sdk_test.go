@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,6 +33,7 @@ type rig struct {
 	queues *memory.Queues
 	sink   *sink
 	url    string
+	ahead  atomic.Int64 // ns between the system's clock and the server's
 }
 
 // sink is a queue whose messages are handled at once.
@@ -65,22 +67,25 @@ func (n named) QueueNames() []string { return n.names }
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	clock := port.ClockFunc(time.Now)
+	r := &rig{T: t, ctx: t.Context(), sink: &sink{}}
+	clock := port.ClockFunc(func() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) })
 	queues, err := memory.NewQueues(clock, []memory.QueueConfig{{Name: "replies"}, {Name: "requests-payment"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &sink{}
 	server := httptest.NewServer(sqsproto.New(sqsproto.Config{
 		Queues: named{queues, []string{"replies", "requests-payment"}},
-		Sinks:  map[string]sqsproto.Sink{"intake": s.take},
+		Sinks:  map[string]sqsproto.Sink{"intake": r.sink.take},
+		Clock:  clock,
 	}))
 	t.Cleanup(server.Close)
-	return &rig{T: t, ctx: t.Context(), queues: queues, sink: s, url: server.URL, sdk: sqs.New(sqs.Options{
+	r.queues, r.url = queues, server.URL
+	r.sdk = sqs.New(sqs.Options{
 		Region: "eu-central-1", BaseEndpoint: &server.URL, HTTPClient: server.Client(),
 		Credentials: credentials.NewStaticCredentialsProvider("any", "thing", ""),
 		Retryer:     aws.NopRetryer{},
-	})}
+	})
+	return r
 }
 
 func (r *rig) queueURL(name string) *string {
@@ -231,6 +236,33 @@ func TestAttributes(t *testing.T) {
 	got := r.receive(&sqs.ReceiveMessageInput{MessageSystemAttributeNames: []types.MessageSystemAttributeName{"ApproximateReceiveCount"}})
 	if a := got[0].Attributes; len(a) != 1 || a["ApproximateReceiveCount"] != "5" {
 		t.Errorf("attributes asked for one by one: %v", a)
+	}
+}
+
+// A message says when it was first received, whenever it is received again.
+func TestFirstReceived(t *testing.T) {
+	r := newRig(t)
+	r.send("replies", "x")
+	var first string
+	for i := range 3 {
+		r.ahead.Add(int64(time.Hour))
+		due := time.Now().Add(time.Hour)
+		got := r.receive(&sqs.ReceiveMessageInput{MessageSystemAttributeNames: []types.MessageSystemAttributeName{"ApproximateFirstReceiveTimestamp"}})
+		if len(got) != 1 {
+			t.Fatalf("%d messages", len(got))
+		}
+		at := got[0].Attributes["ApproximateFirstReceiveTimestamp"]
+		if i == 0 {
+			first = at
+			var ms int64
+			if _, err := fmt.Sscan(at, &ms); err != nil || ms < due.UnixMilli() || ms > due.Add(time.Minute).UnixMilli() {
+				t.Errorf("first received at %s, not an hour after it was sent, %d", at, due.UnixMilli())
+			}
+		}
+		if at != first {
+			t.Errorf("first received at %s, and then at %s", first, at)
+		}
+		r.makeVisible(*r.queueURL("replies"), got[0].ReceiptHandle)
 	}
 }
 

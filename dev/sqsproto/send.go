@@ -110,13 +110,11 @@ func sendMessageBatch(c *call) (any, error) {
 		m, answer := e.message()
 		messages, answers = append(messages, m), append(answers, answer)
 	}
-	if len(messages) > 0 {
-		for i, err := range send(c.ctx, messages) {
-			if err != nil {
-				out.fail(answers[i].ID, err)
-			} else {
-				out.Successful = append(out.Successful, answers[i])
-			}
+	for i, err := range send(c.ctx, messages) {
+		if err != nil {
+			out.fail(answers[i].ID, err)
+		} else {
+			out.Successful = append(out.Successful, answers[i])
 		}
 	}
 	return out, nil

@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,9 +17,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"gotest.tools/v3/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden file anew")
 
 var random = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`)
 
@@ -101,16 +98,7 @@ func TestErrorsOnTheWire(t *testing.T) {
 		reported = append(reported, fmt.Sprintf("%s: %d %s\n%s\n", c.name, resp.StatusCode, resp.Header.Get("x-amzn-query-error"), random.ReplaceAll(body, []byte("…"))))
 	}
 	slices.Sort(reported)
-	const file = "testdata/errors.txt"
-	got := strings.Join(reported, "")
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if want, err := os.ReadFile(file); err != nil || string(want) != got {
-		t.Errorf("not as in %s, %v; go test -update writes it anew:\n%s", file, err, got)
-	}
+	golden.Assert(t, strings.Join(reported, ""), "errors.txt")
 }
 
 // A number outside of its bounds is named with them.

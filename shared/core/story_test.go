@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,9 +14,8 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"gotest.tools/v3/golden"
 )
-
-var update = flag.Bool("update", false, "write the outcome of the stories into their files")
 
 // TestStories plays testdata/stories/*.story: blocks of lines, then "----", then what came of
 // them. `go test -run TestStories -update` writes the outcomes anew; read the difference.
@@ -32,30 +30,9 @@ func TestStories(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := report(t, string(text))
-			if got == string(text) {
-				return
-			}
-			if !*update {
-				t.Fatalf("%s went otherwise:\n%s", file, difference(string(text), got))
-			}
-			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			golden.Assert(t, report(t, string(text)), "stories/"+filepath.Base(file))
 		})
 	}
-}
-
-// difference shows the first line that is not as written.
-func difference(want, got string) string {
-	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
-	for i := range max(len(w), len(g)) {
-		line := func(all []string) string { return append(all, make([]string, i+1)...)[i] }
-		if line(w) != line(g) {
-			return fmt.Sprintf("line %d\n got %s\nwant %s", i+1, line(g), line(w))
-		}
-	}
-	return ""
 }
 
 // report plays a story and returns it with its outcomes.

@@ -2,30 +2,13 @@ package expression_test
 
 import (
 	"cmp"
-	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/shared/expression"
+	"gotest.tools/v3/golden"
 )
-
-var update = flag.Bool("update", false, "write testdata anew")
-
-// golden compares a text with a file of testdata.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := "testdata/" + name
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if want, err := os.ReadFile(file); err != nil || got != string(want) {
-		t.Errorf("not the text of %s, %v (go test -update writes it anew):\n%s", file, err, got)
-	}
-}
 
 // checked is what a check says of each expression.
 func checked(scope expression.Scope, sources []string) string {
@@ -59,7 +42,7 @@ func TestWhatIsRefused(t *testing.T) {
 	} {
 		got += checked(c.scope, c.sources)
 	}
-	golden(t, "refused.txt", got)
+	golden.Assert(t, got, "refused.txt")
 }
 
 // A member of an output that may be null is refused, as its step fails for just those orders; a condition that rules
@@ -97,5 +80,5 @@ func TestOutputsThatMayBeNull(t *testing.T) {
 	} {
 		got += "WHEN " + c.when + "\n" + checked(scope(c.when), c.sources)
 	}
-	golden(t, "null.txt", got)
+	golden.Assert(t, got, "null.txt")
 }

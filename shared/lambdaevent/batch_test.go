@@ -234,11 +234,11 @@ func TestReserve(t *testing.T) {
 func TestPanicIsLoggedByID(t *testing.T) {
 	var log bytes.Buffer
 	handle := func(context.Context, string, []port.Delivery) []lambdaevent.Failed { panic("poison") }
-	event := events.SQSEvent{Records: []events.SQSMessage{record("q", 7, "card 4111")}}
+	event := events.SQSEvent{Records: []events.SQSMessage{record("q", 7, "card 4111111111111111")}}
 	if _, err := lambdaevent.Batch(handle, nowhere, slog.New(slog.NewTextHandler(&log, nil)))(context.Background(), event); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(log.String(), "messageId=m7") || strings.Contains(log.String(), "4111") {
+	if !strings.Contains(log.String(), "messageId=m7") || strings.Contains(log.String(), "4111111111111111") {
 		t.Errorf("logged:\n%s", log.String())
 	}
 }

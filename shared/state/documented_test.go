@@ -1,14 +1,12 @@
 package state
 
 import (
-	"flag"
 	"fmt"
+	"gotest.tools/v3/golden"
 	"os"
 	"strings"
 	"testing"
 )
-
-var update = flag.Bool("update", false, "write the tables of docs/document.md again")
 
 // docs/document.md lists every member of a stored document, as the tables of this package have it.
 func TestEveryMemberIsDocumented(t *testing.T) {
@@ -32,7 +30,7 @@ func TestEveryMemberIsDocumented(t *testing.T) {
 	if want == string(text) {
 		return
 	}
-	if !*update {
+	if !golden.FlagUpdate() {
 		t.Fatalf("%s does not list the members that are stored: go test ./shared/state -run %s -update", path, t.Name())
 	}
 	if err := os.WriteFile(path, []byte(want), 0o644); err != nil {

@@ -2,18 +2,15 @@ package view_test
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/view"
+	"gotest.tools/v3/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden file anew")
 
 func second(n int) core.Time { return t0.Add(core.Duration(n) * core.Second) }
 
@@ -116,15 +113,7 @@ func TestShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	fmt.Fprintf(&b, "== a definition\n%s\n", text)
-	const file = "testdata/shown.txt"
-	if *update {
-		if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if want, err := os.ReadFile(file); err != nil || string(want) != b.String() {
-		t.Errorf("not as in %s, %v; go test -update writes it anew:\n%s", file, err, b.String())
-	}
+	golden.Assert(t, b.String(), "shown.txt")
 }
 
 // A listing says of each step what it waits for, of the first 8.

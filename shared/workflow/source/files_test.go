@@ -3,7 +3,6 @@ package source_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,27 +11,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
+	"gotest.tools/v3/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
-
-// golden compares with a file of testdata.
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs (go test -update writes it anew)\n got:\n%s\nwant:\n%s", file, got, want)
-	}
-}
 
 func files(t *testing.T, pattern string) []string {
 	t.Helper()
@@ -56,7 +36,7 @@ func TestBadFiles(t *testing.T) {
 			if d != nil || problems.Err() == nil {
 				t.Errorf("accepted, with %v", problems)
 			}
-			golden(t, strings.TrimSuffix(file, ".yaml")+".problems", problems.Error()+"\n")
+			golden.Assert(t, problems.Error()+"\n", "bad/"+name+".problems")
 		})
 	}
 }
@@ -77,7 +57,7 @@ func TestGoodFiles(t *testing.T) {
 		if err := json.Indent(&pretty, data, "", "  "); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, strings.TrimSuffix(file, ".yaml")+".json", d.Hash+"\n"+pretty.String()+"\n")
+		golden.Assert(t, d.Hash+"\n"+pretty.String()+"\n", "good/"+strings.TrimSuffix(filepath.Base(file), ".yaml")+".json")
 	}
 }
 
@@ -102,14 +82,14 @@ func TestChildren(t *testing.T) {
 			hashes[f.Workflow] = f.Definition.Hash
 		}
 	}
-	golden(t, "testdata/children/problems.txt", reported)
+	golden.Assert(t, reported, "children/problems.txt")
 	family, _ := source.LoadFile("testdata/children/family.yaml", source.Options{})
-	golden(t, "testdata/graph/family.mmd", workflow.Graph(family))
+	golden.Assert(t, workflow.Graph(family), "graph/family.mmd")
 	data, err := workflow.Encode(family)
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "testdata/children/family.json", family.Hash+"\n"+string(data)+"\n")
+	golden.Assert(t, family.Hash+"\n"+string(data)+"\n", "children/family.json")
 	if got := family.Steps[0].Each.Definition; got != hashes["leaf"] || family.Schema != 2 {
 		t.Errorf("pinned %q, schema %d", got, family.Schema)
 	}
@@ -124,6 +104,6 @@ func TestGraph(t *testing.T) {
 		if d == nil {
 			t.Fatal(problems)
 		}
-		golden(t, "testdata/graph/"+d.Name+".mmd", workflow.Graph(d))
+		golden.Assert(t, workflow.Graph(d), "graph/"+d.Name+".mmd")
 	}
 }

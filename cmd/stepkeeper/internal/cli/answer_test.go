@@ -8,6 +8,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/token"
+	"gotest.tools/v3/golden"
 )
 
 // asking is an order that waits for a second person.
@@ -26,7 +27,7 @@ func TestAnswer(t *testing.T) {
 	c := call{server: serve(t, b).URL}
 	r := c.run(t, "show", "asking")
 	r.want(t, failure.OK)
-	golden(t, "show-asking.txt", r.out)
+	golden.Assert(t, r.out, "show-asking.txt")
 	c.run(t, "answer", "asking", "approve", "yes", "--by", "bob", "--command-id", "a1").want(t, failure.OK)
 	c.run(t, "answer", "asking", "approve", "true", "--by", "bob", "--round", "2").want(t, failure.OK)
 	c.run(t, "answer", "asking", "customer-bought", `{"invoice":12345678901234567890}`, "--event", "--by", "bob").want(t, failure.OK)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"io"
 	"maps"
 	"net/http"
@@ -22,8 +21,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/demo/runner"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
@@ -137,23 +134,6 @@ func (r result) want(t *testing.T, code failure.Code, texts ...string) {
 	}
 	if strings.Contains(r.err, "goroutine ") || strings.Contains(r.err, "Usage:") {
 		t.Errorf("a stack or a usage text was dumped: %s", r.err)
-	}
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs (go test -update writes it anew); got:\n%s", path, got)
 	}
 }
 

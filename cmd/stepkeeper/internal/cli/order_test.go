@@ -10,6 +10,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"gotest.tools/v3/golden"
 )
 
 // fill puts three orders there: one running, one processed, one stopped.
@@ -31,10 +32,10 @@ func TestShow(t *testing.T) {
 	c := call{server: serve(t, b).URL}
 	r := c.run(t, "show", "stopped")
 	r.want(t, failure.OK)
-	golden(t, "show.txt", r.out)
+	golden.Assert(t, r.out, "show.txt")
 	r = c.run(t, "show", "stopped", "--output", "json")
 	r.want(t, failure.OK)
-	golden(t, "show.json", r.out)
+	golden.Assert(t, r.out, "show.json")
 	r = c.run(t, "show", "stopped", "--messages")
 	r.want(t, failure.OK, "Messages (UTC)", "received  order", "alert Error")
 	if strings.Contains(r.out, "Timeline") || strings.Contains(r.out, "Cost") { // a server of one's own is not billed
@@ -108,10 +109,10 @@ func TestList(t *testing.T) {
 	c := call{server: serve(t, b).URL}
 	r := c.run(t, "list")
 	r.want(t, failure.OK)
-	golden(t, "list.txt", r.out)
+	golden.Assert(t, r.out, "list.txt")
 	r = c.run(t, "list", "--output", "json")
 	r.want(t, failure.OK)
-	golden(t, "list.jsonl", r.out)
+	golden.Assert(t, r.out, "list.jsonl")
 	for _, x := range []struct{ flags, want string }{
 		{"--state error", "stopped"},
 		{"--state Processed", "processed"},
@@ -259,8 +260,8 @@ func TestSchedules(t *testing.T) {
 	c := call{server: serve(t, newBackend(noon)).URL}
 	r := c.run(t, "schedules")
 	r.want(t, failure.OK)
-	golden(t, "schedules.txt", r.out)
+	golden.Assert(t, r.out, "schedules.txt")
 	r = c.run(t, "schedules", "--output", "json")
 	r.want(t, failure.OK)
-	golden(t, "schedules.jsonl", r.out)
+	golden.Assert(t, r.out, "schedules.jsonl")
 }

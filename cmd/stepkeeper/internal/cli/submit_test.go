@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"gotest.tools/v3/golden"
 )
 
 func orderLine(id, end string) string {
@@ -36,10 +37,10 @@ func TestSubmitFile(t *testing.T) {
 		if r.code != failure.Usage {
 			t.Errorf("time %d: exit code %d", i, r.code)
 		}
-		golden(t, golden1, strings.ReplaceAll(r.out+r.err, filepath.Dir(file)+"/", ""))
+		golden.Assert(t, strings.ReplaceAll(r.out+r.err, filepath.Dir(file)+"/", ""), golden1)
 	}
 	r := c.run(t, "submit", file, "--output", "json")
-	golden(t, "submit.jsonl", strings.ReplaceAll(r.out, filepath.Dir(file)+"/", ""))
+	golden.Assert(t, strings.ReplaceAll(r.out, filepath.Dir(file)+"/", ""), "submit.jsonl")
 	if r.err != "" {
 		t.Errorf("with --output json all is reported on the output: %s", r.err)
 	}

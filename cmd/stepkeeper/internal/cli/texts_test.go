@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"gotest.tools/v3/golden"
 	"strings"
 	"testing"
 )
@@ -14,7 +15,7 @@ func TestHelp(t *testing.T) {
 		r := call{}.run(t, append([]string{"help"}, path...)...)
 		fmt.Fprintf(&all, "$ stepkeeper help %s\n%s%s\n", strings.Join(path, " "), r.out, r.err)
 	}
-	golden(t, "help.txt", all.String())
+	golden.Assert(t, all.String(), "help.txt")
 }
 
 // TestRefusedCallsSayWhatToDo: what is said of calls that cannot be carried out, before anything is sent.
@@ -31,7 +32,7 @@ func TestRefusedCallsSayWhatToDo(t *testing.T) {
 	if len(b.commands) > 0 {
 		t.Errorf("commands were sent: %+v", b.commands)
 	}
-	golden(t, "wrong-calls.txt", all.String())
+	golden.Assert(t, all.String(), "wrong-calls.txt")
 }
 
 // TestCallsAreAnswered: what is said of calls that are carried out, for people and for programs.
@@ -46,7 +47,7 @@ func TestCallsAreAnswered(t *testing.T) {
 			fmt.Fprintf(&all, "$ stepkeeper %s --output %s\n%s%sexit %d\n\n", line, output, strings.ReplaceAll(r.out, "\x1b", "ESC"), strings.ReplaceAll(r.err, "\x1b", "ESC"), r.code)
 		}
 	}
-	golden(t, "good-calls.txt", all.String())
+	golden.Assert(t, all.String(), "good-calls.txt")
 }
 
 const goodCalls = `

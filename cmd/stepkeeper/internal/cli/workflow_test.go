@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"gotest.tools/v3/golden"
 )
 
 const shipped = "../../../../workflows"
@@ -98,7 +99,7 @@ func TestWorkflowList(t *testing.T) {
 	c := call{server: serve(t, newBackend(noon)).URL}
 	r := c.run(t, "workflow", "list")
 	r.want(t, failure.OK, "provision.yaml:3:1: steps is empty")
-	golden(t, "workflows.txt", r.out)
+	golden.Assert(t, r.out, "workflows.txt")
 	r = c.run(t, "workflow", "list", "--output", "json")
 	if d := decodeLines(t, r.out); len(d) != 2 || d[0]["name"] != "order" {
 		t.Errorf("%s", r.out)

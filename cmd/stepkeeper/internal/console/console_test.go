@@ -51,13 +51,13 @@ func TestPages(t *testing.T) {
 		"/orders?step=charge":       {"o-1"},
 		"/orders?older=1h":          {"No such orders"},
 		"/orders?code=nothing":      {"No such orders"},
-		"/orders/o-1":               {"What to do next", "stepkeeper resubmit o-1", "stepkeeper undo o-1", "4111", "charge", "Attempts that were not done", "class=\"graph\"", "<svg class=\"gantt\"", "at work"},
+		"/orders/o-1":               {"What to do next", "stepkeeper resubmit o-1", "stepkeeper undo o-1", "4111111111111111", "charge", "Attempts that were not done", "class=\"graph\"", "<svg class=\"gantt\"", "at work"},
 		"/orders/o-1?show=timeline": {"received", "failed,"},
 		"/orders/o-1?show=events":   {"received"},
 		"/orders/e-1":               {"Pay 120 <euros>?", "approve", "reject", "ada", "to be completed by"},
 		"/incidents":                {"order", "charge", "o-1", "o-2"},
 		"/waiting":                  {"an answer or event", "decide", "e-1"},
-		"/answers":                  {"Pay 120 <euros>?", "4111", "ada", "bob"},
+		"/answers":                  {"Pay 120 <euros>?", "4111111111111111", "ada", "bob"},
 		"/workflows":                {"order", "expense"},
 		"/workflows/order":          {"The definition that new orders get", "reserve", "class=\"graph\"", "Versions that orders run", "shop: charge"},
 		"/health":                   {"it takes orders", "what is sent is read", "this program and the server are (devel)", "within 30s of that of the server", "stepkeeper doctor"},
@@ -257,7 +257,7 @@ func TestActions(t *testing.T) {
 	if _, body = w.post(action, form); !strings.Contains(body, `role="alert"`) {
 		t.Errorf("half an input was not refused: %s", body)
 	}
-	form.Set("input", `{"amount": 12, "card": "4111"}`)
+	form.Set("input", `{"amount": 12, "card": "4111111111111111"}`)
 	_, body = w.post(action, form)
 	wants(t, body, "resubmit was accepted: with another input for charge")
 	w.until("it is processed", w.inState("i-2", "Processed"))
@@ -500,7 +500,7 @@ func TestRedaction(t *testing.T) {
 	for _, page := range []string{"/orders/o-1", "/orders/e-1", "/answers"} {
 		_, body := w.get(page)
 		wants(t, body, "(hidden)", "120")
-		if strings.Contains(body, "4111") || strings.Contains(body, "Ada") {
+		if strings.Contains(body, "4111111111111111") || strings.Contains(body, "Ada") {
 			t.Errorf("%s shows what it should not: %s", page, body)
 		}
 	}

@@ -2,7 +2,6 @@ package console_test
 
 import (
 	"encoding/json"
-	"flag"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -19,9 +18,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/view"
+	"gotest.tools/v3/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // moment is a time of the recorded orders, in seconds after the first of them came.
 func moment(seconds int) core.Time {
@@ -221,20 +219,7 @@ func TestPagesAsTheyAreWritten(t *testing.T) {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
 		got := changing.ReplaceAllString(w.Body.String(), "CHANGES")
-		file := filepath.Join("testdata", name+".html")
-		if *update {
-			if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got != string(want) {
-			t.Errorf("%s differs from %s (go test -update writes it anew):\n%s", path, file, got)
-		}
+		golden.Assert(t, got, name+".html", path)
 	}
 }
 

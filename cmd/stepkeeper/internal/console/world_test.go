@@ -168,7 +168,7 @@ func (w *world) refusing(operation string) { w.refuse.Store(&operation) }
 func (w *world) submit(workflow string, ids ...string) {
 	w.Helper()
 	for _, id := range ids {
-		order := map[string]any{"amount": 120, "card": "4111", "customer": map[string]any{"name": "Ada"}}
+		order := map[string]any{"amount": 120, "card": "4111111111111111", "customer": map[string]any{"name": "Ada"}}
 		if _, err := w.client.Submit(context.Background(), client.Order{ID: id, Workflow: workflow, Content: order}); err != nil {
 			w.Fatal(err)
 		}

@@ -3,9 +3,6 @@ package render_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,9 +11,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/view"
+	"gotest.tools/v3/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 var (
 	begin = core.TimeOf(time.Date(2026, 3, 1, 23, 58, 13, 120e6, time.UTC))
@@ -163,7 +159,7 @@ func TestTaskPage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
 			page(false).Task(&b, task)
-			golden(t, name+".txt", b.Bytes())
+			golden.Assert(t, b.String(), name+".txt")
 			for line := range strings.Lines(b.String()) {
 				if strings.TrimRight(line, " \n")+"\n" != line {
 					t.Errorf("white space at the end of %q", line)
@@ -212,7 +208,7 @@ func TestNotesOfOrdersAndSteps(t *testing.T) {
 		page(false).Task(&b, task)
 		b.WriteString("\n")
 	}
-	golden(t, "notes.txt", b.Bytes())
+	golden.Assert(t, b.String(), "notes.txt")
 	if bytes.ContainsRune(b.Bytes(), 0x1b) {
 		t.Error("a text of an order steers the terminal")
 	}
@@ -260,22 +256,5 @@ func TestSpan(t *testing.T) {
 		if got := render.Span(d); got != want {
 			t.Errorf("%v: %q, want %q", d, got, want)
 		}
-	}
-}
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs (go test -update writes it anew); got:\n%s", path, got)
 	}
 }
