@@ -61,6 +61,33 @@ func TestWorkflows(t *testing.T) {
 	}
 }
 
+// P40: a workflow of children has them at hand, by the hash that it is pinned to; without them it is refused.
+func TestWorkflowsOfChildren(t *testing.T) {
+	files := map[string][]byte{}
+	for _, name := range []string{"family", "leaf"} {
+		d, problems := source.LoadFile("../../../shared/workflow/source/testdata/children/"+name+".yaml", source.Options{})
+		if d == nil {
+			t.Fatal(problems)
+		}
+		data, err := workflow.Encode(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name+".json"] = data
+	}
+	got, err := cloud.Workflows(folder(t, files))
+	if err != nil || got["family"] == nil || got["leaf"] == nil {
+		t.Fatalf("%v, %v", got, err)
+	}
+	if of := got["family"].Steps[0].Each; of.Child != got["leaf"] || of.Definition != got["leaf"].Hash {
+		t.Errorf("the children's workflow: %+v", of)
+	}
+	delete(files, "leaf.json")
+	if _, err := cloud.Workflows(folder(t, files)); err == nil || !strings.Contains(err.Error(), "workflow family has children of the workflow leaf, hash "+got["leaf"].Hash) {
+		t.Errorf("without its children: %v", err)
+	}
+}
+
 // Every file that is wrong is named in one error, with what to do about it.
 func TestWorkflowsThatCannotBeUsed(t *testing.T) {
 	_, data := order(t)
