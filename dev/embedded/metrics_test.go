@@ -6,6 +6,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -145,8 +146,12 @@ func TestMetrics(t *testing.T) {
 	if bare := regexp.MustCompile(`# HELP \S+ *\n`).FindString(text); bare != "" {
 		t.Errorf("it does not say what a figure is: %s", bare)
 	}
-	if strings.Contains(text, "stepkeeper_commit_group_size_count 0") || regexp.MustCompile(`stepkeeper_sweep_last_success_timestamp_seconds 0\n`).MatchString(text) {
-		t.Error("commits or sweeps are not reported")
+	if strings.Contains(text, "stepkeeper_commit_group_size_count 0") {
+		t.Error("commits are not reported")
+	}
+	swept := regexp.MustCompile(`\nstepkeeper_sweep_last_success_timestamp_seconds (\S+)\n`).FindStringSubmatch(text)
+	if at, err := strconv.ParseFloat(swept[1], 64); err != nil || time.Since(time.Unix(int64(at), 0)).Abs() > 5*time.Minute {
+		t.Errorf("the last sweep ended at %v, %v", swept, err)
 	}
 	if regexp.MustCompile(`_sum(\{[^}]*\})? -`).MatchString(text) {
 		t.Error("something took less than no time")
