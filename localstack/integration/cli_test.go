@@ -3,7 +3,6 @@ package integration
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -12,10 +11,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/stepkeeper/stepkeeper/client"
-	clientstack "github.com/stepkeeper/stepkeeper/client/aws"
-	"github.com/stepkeeper/stepkeeper/localstack/stack"
 )
 
 var build = sync.OnceValues(func() (string, error) {
@@ -139,55 +134,4 @@ func TestCommandLine(t *testing.T) {
 			test(t)
 		})
 	}
-}
-
-// Two stacks of the same template live side by side: an ID of an order is known in each by itself,
-// and each notifies its own application.
-func TestTwoStacks(t *testing.T) {
-	s := on(t, localstack)
-	second := s.assembly.Stack + "-b"
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	outputs, err := stack.DeployAs(ctx, s.config, s.assembly, second)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := stack.Delete(context.WithoutCancel(ctx), s.config, second); err != nil {
-			t.Error(err)
-		}
-	})
-	o := s.newOrder(t, "calm").submit()
-	o.notified("completed", rescued)
-	for name, value := range outputs {
-		// What names a thing holds a colon, or the name of the stack; the rest are settings, and the dimension of metrics,
-		// which is of the template.
-		if value == s.outputs[name] && name != "EngineDeployment" && (strings.Contains(value, ":") || strings.Contains(value, s.assembly.Stack)) {
-			t.Errorf("both have the %s %s", name, value)
-		}
-	}
-	c, err := clientstack.OpenWith(ctx, s.config, second)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Get(ctx, o.id); !errors.Is(err, client.ErrNotFound) {
-		t.Fatalf("the order of the one is known to the other: %v", err)
-	}
-	if _, err := c.Submit(ctx, client.Order{ID: o.id, Workflow: "calm", ReplyTo: "shop", Content: json.RawMessage(strings.Replace(o.content(), "MUG-01", "MUG-02", 1))}); err != nil {
-		t.Fatal(err)
-	}
-	task, err := c.Wait(ctx, o.id)
-	if err != nil || task.State != "Processed" {
-		shown, _ := json.Marshal(task)
-		t.Fatalf("%s %v", shown, err)
-	}
-	receiveOne := func() bool {
-		for _, m := range receive(ctx, s.sqs, outputs["ShopStatusUrl"], 1) {
-			if strings.Contains(*m.Body, o.id) {
-				return true
-			}
-		}
-		return false
-	}
-	waitFor(t, "status on the other's queue", receiveOne)
 }

@@ -2,6 +2,7 @@ package integration
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -41,10 +42,11 @@ func (s *site) beside(ctx context.Context, t *testing.T, a *stack.Assembly, name
 	}
 }
 
-// switchMappings lets a stack's functions take messages, or not. It answers how many mappings there are.
+// switchMappings lets a stack's functions take messages, or not. It answers how many mappings there are. The emulator
+// needs seconds for each, which pass for all at once.
 func (s *site) switchMappings(t *testing.T, enabled bool) int {
 	t.Helper()
-	n := 0
+	var all []*string
 	pages := lambda.NewListEventSourceMappingsPaginator(s.lambda, &lambda.ListEventSourceMappingsInput{})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(t.Context())
@@ -55,18 +57,20 @@ func (s *site) switchMappings(t *testing.T, enabled bool) int {
 			if !strings.Contains(aws.ToString(m.FunctionArn), ":"+s.assembly.Stack+"-Engine") {
 				continue
 			}
-			n++
+			all = append(all, m.UUID)
 			if _, err := s.lambda.UpdateEventSourceMapping(t.Context(), &lambda.UpdateEventSourceMappingInput{UUID: m.UUID, Enabled: &enabled}); err != nil {
 				t.Fatal(err)
 			}
-			state := map[bool]string{true: "Enabled", false: "Disabled"}[enabled]
-			waitFor(t, "mapping that is "+state, func() bool {
-				now, err := s.lambda.GetEventSourceMapping(t.Context(), &lambda.GetEventSourceMappingInput{UUID: m.UUID})
-				return err == nil && aws.ToString(now.State) == state
-			})
 		}
 	}
-	return n
+	state := map[bool]string{true: "Enabled", false: "Disabled"}[enabled]
+	for _, id := range all {
+		waitFor(t, "mapping that is "+state, func() bool {
+			now, err := s.lambda.GetEventSourceMapping(t.Context(), &lambda.GetEventSourceMappingInput{UUID: id})
+			return err == nil && aws.ToString(now.State) == state
+		})
+	}
+	return len(all)
 }
 
 // tables of a stack, by what the setting tables calls them.
@@ -123,14 +127,40 @@ func (s *site) copyTable(t *testing.T, from, to string) {
 	}
 }
 
-// A stack works, is stopped in the middle of an order, and its tables are copied. A second stack waits on
+// Two stacks of the same template live side by side: an ID of an order is known in each by itself,
+// and each notifies its own application.
+func (s *site) isApartFrom(t *testing.T, other *site) {
+	t.Helper()
+	o := s.newOrder(t, "calm").submit()
+	o.notified("completed", rescued)
+	for name, value := range other.outputs {
+		// What names a thing holds a colon, or the name of the stack; the rest are settings, and the dimension of metrics,
+		// which is of the template.
+		if value == s.outputs[name] && name != "EngineDeployment" && (strings.Contains(value, ":") || strings.Contains(value, s.assembly.Stack)) {
+			t.Errorf("both have the %s %s", name, value)
+		}
+	}
+	c, err := clientstack.OpenWith(t.Context(), s.config, other.assembly.Stack)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Get(t.Context(), o.id); !errors.Is(err, client.ErrNotFound) {
+		t.Fatalf("the order of the one is known to the other: %v", err)
+	}
+	same := &order{t: t, s: other, id: o.id, body: strings.Replace(o.body, "MUG-01", "MUG-02", 1)}
+	same.submit().notified("completed", rescued)
+}
+
+// A stack works beside another, is stopped in the middle of an order, and its tables are copied. A second stack waits on
 // the copies, and does nothing; started, it takes the order up under the same keys, does nothing twice, and
 // takes again what applications send again.
 func TestOrdersGoOnWithCopiedTables(t *testing.T) {
 	s := on(t, localstack)
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
 	first := s.beside(ctx, t, s.assembly, s.assembly.Stack+"-first")
+	s.isApartFrom(t, first)
 	ended := first.newOrder(t, "order").submit()
 	ended.notified("completed", rescued)
 	half := first.newOrder(t, "calm")

@@ -4,7 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -279,5 +283,93 @@ func (f faulty) backends() storetest.Backends {
 			f.plan.Drop(faults.Any)
 			f.plan.Next(faults.Any, next...)
 		},
+	}
+}
+
+// refusing refuses one of the calls that pass through it, by its number from 1; 0: none.
+type refusing struct {
+	next         http.RoundTripper
+	mu           sync.Mutex
+	calls, which int
+}
+
+func (x *refusing) RoundTrip(r *http.Request) (*http.Response, error) {
+	x.mu.Lock()
+	x.calls++
+	refused := x.calls == x.which
+	x.mu.Unlock()
+	if !refused {
+		return x.next.RoundTrip(r)
+	}
+	return &http.Response{StatusCode: 400, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}}, Request: r,
+		Body: io.NopCloser(strings.NewReader(coded("AccessDeniedException", "not authorized to perform this")))}, nil
+}
+
+func (x *refusing) from(which int) (before int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	before, x.calls, x.which = x.calls, 0, which
+	return before
+}
+
+// Whichever of its calls DynamoDB refuses, an operation answers with the error, and never with a part of the result.
+func TestNoRefusedCallIsPassedOver(t *testing.T) {
+	x := &refusing{}
+	client := dynamo.NewClient(dynamotest.Config(t, awsclient.Options{Wrap: func(next http.RoundTripper) http.RoundTripper { x.next = next; return x }}))
+	names := dynamotest.Tables(t, client)
+	s := dynamo.New(client, names.Tables, dynamo.Options{Shards: 1, FinishedIndex: true, Clock: memory.NewClock(now)})
+	ledger := dynamo.NewLedger(client, names.Ledger)
+	for i, bucket := range []port.Bucket{port.DueBucket, port.AttentionBucket, port.NoBucket, port.DueBucket} {
+		w := write(fmt.Sprint("task-", i), 1)
+		w.Record.Bucket = bucket
+		if err := s.Commit(t.Context(), []port.Write{w})[0]; err != nil {
+			t.Fatal(err)
+		}
+	}
+	due, err := s.Due(t.Context(), port.DueBucket, 0, now, nil, 10)
+	if err != nil || len(due) != 2 {
+		t.Fatalf("%v, %v", due, err)
+	}
+	if err := s.PutDefinition(t.Context(), "44136fa355b3678a1146ad16f7e8649e", []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	attempt := 0
+	for name, do := range map[string]func() error{
+		"commit": func() error {
+			attempt++
+			return s.Commit(t.Context(), []port.Write{write(fmt.Sprint("new-", attempt), 1)})[0]
+		},
+		"load": func() error {
+			_, errs := s.Load(t.Context(), []string{"task-0", "task-1"})
+			return errors.Join(errs...)
+		},
+		"load an order":   func() error { _, err := s.LoadOrder(t.Context(), "task-0"); return err },
+		"due":             func() error { _, err := s.Due(t.Context(), port.DueBucket, 0, now, nil, 10); return err },
+		"due, a page on":  func() error { _, err := s.Due(t.Context(), port.DueBucket, 0, now, &due[0], 10); return err },
+		"list":            func() error { _, err := s.List(t.Context(), port.Query{Limit: 10}); return err },
+		"list of a state": func() error { _, err := s.List(t.Context(), port.Query{Limit: 1, State: "Processing"}); return err },
+		"definition":      func() error { _, err := s.Definition(t.Context(), "44136fa355b3678a1146ad16f7e8649e"); return err },
+		"acquire":         func() error { _, err := s.Acquire(t.Context(), "lease", "a", now, time.Minute); return err },
+		"lease":           func() error { _, err := s.LeaseUntil(t.Context(), "lease"); return err },
+		"entry":           func() error { _, err := ledger.Entry(t.Context(), "key"); return err },
+		"move": func() error {
+			attempt++
+			return ledger.Move(t.Context(), port.LedgerEntry{Key: fmt.Sprint("key-", attempt), State: "Doing"})
+		},
+	} {
+		x.from(0)
+		if err := do(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		calls := x.from(0)
+		for which := 1; which <= calls; which++ {
+			x.from(which)
+			if err := do(); err == nil || !strings.Contains(err.Error(), "not authorized") {
+				t.Errorf("%s, call %d of %d refused: %v", name, which, calls, err)
+			}
+		}
+		if calls == 0 {
+			t.Errorf("%s: no call", name)
+		}
 	}
 }
