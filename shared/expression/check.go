@@ -138,10 +138,11 @@ func (c *check) member(n *ast.MemberNode, inside int) error {
 }
 
 func (c *check) stepAlone(n *ast.MemberNode) error {
-	name := "<name>"
-	if s, ok := n.Property.(*ast.StringNode); ok {
-		name = s.Value
+	s, ok := n.Property.(*ast.StringNode)
+	if !ok {
+		return fail("a step is read by its name, which stands in the expression", "write steps.<name>.output; the steps are "+strings.Join(underscored(c.scope.Steps), ", "))
 	}
+	name := s.Value
 	if !slices.Contains(underscored(c.scope.Steps), strings.ReplaceAll(name, "-", "_")) {
 		return noStep(name, c.scope.Steps)
 	}
