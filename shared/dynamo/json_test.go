@@ -101,6 +101,20 @@ func TestNoObject(t *testing.T) {
 	}
 }
 
+// An item that holds what no document is stored as is not read, wherever it stands.
+func TestNoDocument(t *testing.T) {
+	set := &types.AttributeValueMemberSS{Value: []string{"a"}}
+	for name, a := range map[string]attrs{
+		"a set":              {"steps": set},
+		"a set in an object": {"steps": &types.AttributeValueMemberM{Value: attrs{"charge": set}}},
+		"a set in a list":    {"steps": &types.AttributeValueMemberL{Value: []types.AttributeValue{set}}},
+	} {
+		if got, err := appendObject(nil, a); err == nil || !strings.Contains(err.Error(), "steps: ") || !strings.Contains(err.Error(), "AttributeValueMemberSS") {
+			t.Errorf("%s: %s, %v", name, got, err)
+		}
+	}
+}
+
 func anyJSON(depth int) *rapid.Generator[string] {
 	leaf := rapid.OneOf(
 		rapid.SampledFrom([]string{"null", "true", "0", "-1", "1.50", "1e400", "0.1", `"x"`, `"\u0041"`, `" "`, "12345678901234567890"}),

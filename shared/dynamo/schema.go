@@ -34,31 +34,25 @@ const (
 // DefaultShards is the number of shards of the index: enough for 4,000 index writes a second (rule 11).
 const DefaultShards = 8
 
-// CreateTables makes the tables that are named, on demand, and waits until they can be used: for
+// CreateTables makes the tables, on demand, and waits until they can be used: for
 // emulators and tests. Deployments make their own, with recovery and protection. A table that is
 // there already is left as it is.
 func CreateTables(ctx context.Context, client *dynamodb.Client, t Tables, ledgers ...string) error {
-	inputs := []*dynamodb.CreateTableInput{table(t.Orders, OrderKey), table(t.Definitions, DefinitionKey)}
+	tasks := table(t.Tasks, OrderKey)
+	tasks.AttributeDefinitions = append(tasks.AttributeDefinitions, text(IndexBucket), text(IndexSort))
+	tasks.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{{
+		IndexName: aws.String(IndexName),
+		KeySchema: []types.KeySchemaElement{
+			{AttributeName: aws.String(IndexBucket), KeyType: types.KeyTypeHash},
+			{AttributeName: aws.String(IndexSort), KeyType: types.KeyTypeRange},
+		},
+		Projection: &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly},
+	}}
+	inputs := []*dynamodb.CreateTableInput{table(t.Orders, OrderKey), table(t.Definitions, DefinitionKey), tasks}
 	for _, name := range ledgers {
 		inputs = append(inputs, table(name, LedgerKey))
 	}
-	if t.Tasks != "" {
-		tasks := table(t.Tasks, OrderKey)
-		tasks.AttributeDefinitions = append(tasks.AttributeDefinitions, text(IndexBucket), text(IndexSort))
-		tasks.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{{
-			IndexName: aws.String(IndexName),
-			KeySchema: []types.KeySchemaElement{
-				{AttributeName: aws.String(IndexBucket), KeyType: types.KeyTypeHash},
-				{AttributeName: aws.String(IndexSort), KeyType: types.KeyTypeRange},
-			},
-			Projection: &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly},
-		}}
-		inputs = append(inputs, tasks)
-	}
 	for _, in := range inputs {
-		if aws.ToString(in.TableName) == "" {
-			continue
-		}
 		_, err := client.CreateTable(ctx, in)
 		if there := (*types.ResourceInUseException)(nil); err != nil && !errors.As(err, &there) {
 			return fmt.Errorf("create table %q: %w", *in.TableName, err)
@@ -66,9 +60,6 @@ func CreateTables(ctx context.Context, client *dynamodb.Client, t Tables, ledger
 	}
 	waiter := dynamodb.NewTableExistsWaiter(client, func(o *dynamodb.TableExistsWaiterOptions) { o.MinDelay = 50 * time.Millisecond })
 	for _, in := range inputs {
-		if aws.ToString(in.TableName) == "" {
-			continue
-		}
 		if err := waiter.Wait(ctx, &dynamodb.DescribeTableInput{TableName: in.TableName}, 2*time.Minute); err != nil {
 			return fmt.Errorf("create table %q: %w", *in.TableName, err)
 		}
