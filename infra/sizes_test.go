@@ -293,6 +293,7 @@ func TestOperatorsRightsAreWhole(t *testing.T) {
 			outputs = append(outputs, name)
 		}
 	}
+	same(t, "the second policy is reported", slices.Contains(outputs, "EngineOperatorPolicy2"), true)
 	same(t, "policies that are reported", len(outputs), len(x.attached(x.id("AWS::IAM::Role", "Ops"))))
 }
 
