@@ -20,6 +20,10 @@ var equivalents = []equivalent{
 		"only the order in which missing queues are listed"},
 	{"dev/embedded", "hub.watch", "ch := make(chan *core.Task, 1)", "ch := make(chan *core.Task, 2)", "each commit takes what waits before it sends, both under the lock: a second place is never used"},
 	{"dev/embedded", "consumer.run", "if !errors.Is(err, context.Canceled) {", "if !errors.Is(context.Canceled, err) {", "queues in memory answer the context's error itself, which wraps nothing"},
+	{"infra", "Stepkeeper.addScheduler", "if agents := slices.Sorted(maps.Keys(s.assets.choosable)); len(agents) > 0 {", "if agents := slices.Sorted(maps.Keys(s.assets.choosable)); len(agents) > 1 {",
+		"an agent is chosen among two at least"},
+	{"infra", "checker.clashes", `all = append(all, "Requests"+id+"High", "Requests"+id+"HighDead", "Agent"+id+"HighMapping")`, `all = append(all, "Requests"+id+"HighDead", "Requests"+id+"High", "Agent"+id+"HighMapping")`,
+		"only the order in which they are looked at"},
 	{"client", "CheckClock", "case skew < 0:", "case skew <= 0:", "a skew of none is within the limit above"},
 	{"client", "CheckClock", "case skew < 0:", "case skew < 1:", "the skew is rounded to seconds, and none is within the limit above"},
 }
