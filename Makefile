@@ -44,7 +44,7 @@ test: ## Run the tests that need nothing but Go; test-infra runs those of the te
 test-deep: ## The same tests with their searches as deep as they go; nightly
 	$(GO) test -count=1 -timeout 60m $(TEST_PKGS)
 
-SEQUENCES ?= 30
+SEQUENCES ?= 12
 
 .PHONY: test-dynamo
 test-dynamo: ## Run the tests that need a DynamoDB against DynamoDB Local (needs npm and a JDK)
@@ -68,10 +68,10 @@ fuzz: ## Fuzz each target for FUZZTIME (default 10s)
 mutants: ## Break each rule of the protocol in turn; the tests must notice; nightly
 	$(GO) run ./verify/mutants/run -json mutants.json
 
-WITHIN ?= 3m
+WITHIN ?= 90s
 
 .PHONY: mutants-changed
-mutants-changed: ## Of these mutants those of what has changed, then others drawn by the tree's hash, for WITHIN=3m
+mutants-changed: ## Of these mutants those of what has changed, then others drawn by the tree's hash, for WITHIN=90s
 	$(GO) run ./verify/mutants/run -changed -within $(WITHIN) -json mutants.json
 
 .PHONY: mutants-infra

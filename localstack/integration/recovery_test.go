@@ -156,7 +156,6 @@ func (s *site) isApartFrom(t *testing.T, other *site) {
 // takes again what applications send again.
 func TestOrdersGoOnWithCopiedTables(t *testing.T) {
 	s := on(t, localstack)
-	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
 	first := s.beside(ctx, t, s.assembly, s.assembly.Stack+"-first")
