@@ -148,14 +148,12 @@ func hashOf(s string) []byte {
 
 // plainText decodes a JSON string, if we would write it in the same way.
 func plainText(raw []byte) (string, bool) {
-	if bytes.IndexByte(raw, '\\') < 0 {
+	if !bytes.ContainsRune(raw, '\\') {
 		return string(raw[1 : len(raw)-1]), true
 	}
 	var s string
-	if json.Unmarshal(raw, &s) != nil || !bytes.Equal(rawjson.AppendString(nil, s), raw) {
-		return "", false
-	}
-	return s, true
+	ok := json.Unmarshal(raw, &s) == nil && bytes.Equal(rawjson.AppendString(nil, s), raw)
+	return s, ok
 }
 
 // survives reports whether DynamoDB returns a number as it is written here. It has 38 digits and
