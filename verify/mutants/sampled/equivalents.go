@@ -24,6 +24,10 @@ var equivalents = []equivalent{
 		"an agent is chosen among two at least"},
 	{"infra", "checker.clashes", `all = append(all, "Requests"+id+"High", "Requests"+id+"HighDead", "Agent"+id+"HighMapping")`, `all = append(all, "Requests"+id+"HighDead", "Requests"+id+"High", "Agent"+id+"HighMapping")`,
 		"only the order in which they are looked at"},
+	{"infra", "checker.clashes", `all = append(all, "Requests"+id+"High", "Requests"+id+"HighDead", "Agent"+id+"HighMapping")`, `all = append(all, "Requests"+id+"High", "Agent"+id+"HighMapping", "Requests"+id+"HighDead")`,
+		"only the order in which they are looked at"},
+	{"shared/dynamo", "NewHandlerClient", "o.APIOptions = append(o.APIOptions, wire.LimitAttempts(attemptTime), wire.UntilShortlyBefore(leftOver))", "o.APIOptions = append(o.APIOptions, wire.UntilShortlyBefore(leftOver), wire.LimitAttempts(attemptTime))",
+		"they stand in different steps of the SDK's stack"},
 	{"client", "CheckClock", "case skew < 0:", "case skew <= 0:", "a skew of none is within the limit above"},
 	{"client", "CheckClock", "case skew < 0:", "case skew < 1:", "the skew is rounded to seconds, and none is within the limit above"},
 }
