@@ -70,7 +70,7 @@ func TestSchedulerKilledBetweenCommitAndSend(t *testing.T) {
 	o.submit()
 	select {
 	case <-dead:
-	case <-time.After(soon):
+	case <-time.After(rescued):
 		t.Fatal("the Scheduler sent nothing")
 	}
 	if failed != nil || killed == 0 {
