@@ -28,7 +28,7 @@ import (
 const Account = "000000000000"
 
 // pause between two looks at a stack that is being changed.
-const pause = 200 * time.Millisecond
+const pause = time.Second
 
 // Deploy creates the stack, or updates it, and answers its outputs. The error names the resources
 // failed and why.
