@@ -272,6 +272,7 @@ func (w *world) stream(path string) (next func() event, stop func()) {
 	lines.Buffer(nil, 1<<20)
 	return func() event {
 			w.Helper()
+			defer time.AfterFunc(30*time.Second, cancel).Stop() // a heartbeat comes each 2 s
 			var e event
 			for lines.Scan() {
 				name, value, _ := strings.Cut(lines.Text(), ": ")
