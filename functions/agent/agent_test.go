@@ -67,11 +67,12 @@ func TestWordsForErrors(t *testing.T) {
 		err  error
 		want agent.Failure
 	}{
-		"permanent":   {agent.Permanent(boom), agent.Failure{Permanent: true, Code: "failed"}},
-		"transient":   {agent.Transient(agent.Permanent(boom)), agent.Failure{Code: "failed"}},
-		"retry after": {agent.RetryAfter(agent.Permanent(boom), time.Second), agent.Failure{RetryAfter: time.Second, Code: "failed"}},
-		"no effect":   {agent.NoEffect(boom), agent.Failure{NoEffect: true, Code: "failed"}},
-		"with a code": {agent.WithCode(agent.Permanent(boom), "no-funds"), agent.Failure{Permanent: true, Code: "no-funds"}},
+		"permanent":    {agent.Permanent(boom), agent.Failure{Permanent: true, Code: "failed"}},
+		"transient":    {agent.Transient(agent.Permanent(boom)), agent.Failure{Code: "failed"}},
+		"retry after":  {agent.RetryAfter(agent.Permanent(boom), time.Second), agent.Failure{RetryAfter: time.Second, Code: "failed"}},
+		"unauthorized": {agent.Unauthorized(boom), agent.Failure{NoEffect: true, Code: core.CodeUnauthorized}},
+		"no effect":    {agent.NoEffect(boom), agent.Failure{NoEffect: true, Code: "failed"}},
+		"with a code":  {agent.WithCode(agent.Permanent(boom), "no-funds"), agent.Failure{Permanent: true, Code: "no-funds"}},
 	} {
 		var got *agent.Failure
 		if !errors.As(tt.err, &got) || !errors.Is(tt.err, boom) {
@@ -139,18 +140,21 @@ func deployed(t *testing.T) site {
 	return s
 }
 
-func ask(t *testing.T, s site, grade core.Grade, attempt int) {
+func ask(t *testing.T, s site, grade core.Grade, attempt int, change ...func(*core.SendRequest)) {
 	t.Helper()
 	now := core.TimeOf(time.Now())
 	q, err := s.Queue(s.requests)
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = q.Send(context.Background(), []port.Message{{Value: &message.Request{Schema: 1, SendRequest: core.SendRequest{
+	request := &message.Request{Schema: 1, SendRequest: core.SendRequest{
 		OrderID: "o-1", Step: "pay", Attempt: attempt, Operation: core.Do, Name: "charge", Grade: grade, Key: "o-1/0/pay", Timeout: core.Minute,
 		ClaimedAt: now, CompleteBy: now.Add(core.Minute), StopBy: now.Add(core.Minute), Input: json.RawMessage(`{"amount":7}`),
-	}}}})[0]
-	if err != nil {
+	}}
+	for _, f := range change {
+		f(&request.SendRequest)
+	}
+	if err := q.Send(context.Background(), []port.Message{{Value: request}})[0]; err != nil {
 		t.Fatal(err)
 	}
 }
@@ -204,6 +208,57 @@ func TestServe(t *testing.T) {
 	}
 	if calls != 1 {
 		t.Errorf("%d calls of a plain service", calls)
+	}
+}
+
+// P43. Long work reports how far it is, may be answered later by another process, which finds the queue as the agent does,
+// and is not answered once its time is over.
+func TestLongWorkIsAnsweredByAnotherProcess(t *testing.T) {
+	for name, made := range map[string]func(*testing.T) site{"dev": dev, "deployed": deployed} {
+		t.Run(name, func(t *testing.T) {
+			queues := made(t)
+			ids := make(chan string, 1)
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() {
+				ended <- agent.Serve(ctx, "payment", agent.Operations{"charge": {Run: func(ctx context.Context, c agent.Call) (any, error) {
+					ids <- c.ReplyID()
+					return nil, errors.Join(agent.Progress(ctx, 10, "begun"), agent.Deferred(20*time.Minute))
+				}}}, agent.WithLog(slog.New(slog.DiscardHandler)))
+			}()
+			begun := time.Now()
+			ask(t, queues, core.Idempotent, 1, func(r *core.SendRequest) {
+				r.MaxDuration, r.StopBy = core.Hour, core.TimeOf(begun.Add(time.Hour))
+			})
+			if r := answer(t, queues); r.Outcome != message.Progress || r.Percent != 10 || r.Note != "begun" {
+				t.Errorf("%+v", r)
+			}
+			if r := answer(t, queues); r.Outcome != message.Progress || r.Until < core.TimeOf(begun.Add(20*time.Minute)) || r.Until > core.TimeOf(time.Now().Add(20*time.Minute)) {
+				t.Errorf("%+v", r)
+			}
+			cancel()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+			id := <-ids
+			replies, err := agent.OpenReplies(t.Context(), "payment")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := replies.Done(t.Context(), id, receipt{ID: "c-1"}); err != nil {
+				t.Error(err)
+			}
+			if r := answer(t, queues); r.Outcome != core.OutcomeDone || string(r.Output) != `{"id":"c-1"}` || r.OrderID != "o-1" || r.Step != "pay" || r.Agent != "payment" {
+				t.Errorf("%+v", r)
+			}
+			late, err := agent.OpenReplies(t.Context(), "payment", agent.WithClock(port.ClockFunc(func() time.Time { return begun.Add(2 * time.Hour) })))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := late.Done(t.Context(), id, nil); !errors.Is(err, agent.ErrTooLate) {
+				t.Errorf("after its time: %v", err)
+			}
+		})
 	}
 }
 

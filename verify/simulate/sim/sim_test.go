@@ -2,10 +2,13 @@ package sim_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/verify/simulate/sim"
@@ -95,5 +98,21 @@ func keep(t *testing.T, file, text string) {
 	t.Helper()
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Which seeds are run, for how long at most, and with which faults, is said by options.
+func TestWhatIsRun(t *testing.T) {
+	first := sim.Check(t, transfer, sim.Seeds(40), sim.Corpus(""))
+	other := sim.Check(t, transfer, sim.Seeds(40), sim.Corpus(""), sim.From(1000))
+	if first.Seeds != 40 || other.Seeds != 40 || maps.Equal(first.FaultsByKind, other.FaultsByKind) {
+		t.Errorf("seeds from 0 and from 1000 met %v and %v", first.FaultsByKind, other.FaultsByKind)
+	}
+	name := slices.Sorted(maps.Keys(first.FaultsByKind))[0]
+	if only := sim.Check(t, transfer, sim.Seeds(40), sim.Corpus(""), sim.Only(t, name)); len(only.FaultsByKind) != 1 || only.FaultsByKind[name] == 0 {
+		t.Errorf("of %s alone: %v", name, only.FaultsByKind)
+	}
+	if short := sim.Check(t, transfer, sim.Seeds(1_000_000), sim.Corpus(""), sim.For(time.Nanosecond)); short.Seeds > 1000 {
+		t.Errorf("%d seeds in no time", short.Seeds)
 	}
 }
