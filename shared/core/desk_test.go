@@ -61,10 +61,13 @@ func (x *expressions) Items(i int, env core.Environment, each func(int, json.Raw
 	return len(list), nil
 }
 
-// ChildOrder fails for an item that is "bad".
+// ChildOrder fails for an item that is "bad", and makes no object of one that is "text".
 func (x *expressions) ChildOrder(_ int, env core.Environment) (json.RawMessage, error) {
 	if string(env.Item) == `"bad"` {
 		return nil, errors.New("no such field")
+	}
+	if string(env.Item) == `"text"` {
+		return env.Item, nil
 	}
 	return json.RawMessage(fmt.Sprintf(`{"item":%s,"index":%d}`, env.Item, env.Index)), nil
 }

@@ -1,7 +1,9 @@
 package core_test
 
 import (
+	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -70,4 +72,22 @@ func eventsOn(t *core.Task) (all []core.Event) {
 			core.Resolve{ID: "f5", Command: t.Command, Step: s.Name, Fact: core.Undone})
 	}
 	return all
+}
+
+// A time is read in each form of RFC 3339, to the millisecond; what is none is an error that shows it.
+func TestTimesAreRead(t *testing.T) {
+	for text, want := range map[string]core.Time{
+		`"2026-11-21T12:00:00Z"`: noon, `"2026-11-21T13:00:00.0009+01:00"`: noon, `"2026-11-21T12:00:00.001Z"`: noon + 1, `null`: 0, `""`: 0,
+	} {
+		got := noon + 5
+		if err := json.Unmarshal([]byte(text), &got); err != nil || got != want {
+			t.Errorf("%s is read as %d, %v, want %d", text, got, err, want)
+		}
+	}
+	for _, text := range []string{`7`, `true`, `{}`, `"noon"`, `"2026-11-21"`, `"2026-11-21T12:00:00"`} {
+		got := noon
+		if err := json.Unmarshal([]byte(text), &got); err == nil || !strings.Contains(err.Error(), strings.Trim(text, `"`)) || !strings.Contains(err.Error(), "RFC 3339") {
+			t.Errorf("%s is read as %d, %v", text, got, err)
+		}
+	}
 }
