@@ -15,13 +15,15 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"gotest.tools/v3/golden"
 
 	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/dev/api/apitest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"gotest.tools/v3/golden"
 )
+
+func init() { golden.NormalizeCRLFToLF = false } // answers are compared byte for byte
 
 // rig is an edge with a backend in memory. Every answer that it gets is held against the OpenAPI
 // document, so that the document and the handlers cannot drift apart.

@@ -64,18 +64,24 @@ func TestEventsReportEachVersion(t *testing.T) {
 	}
 }
 
-// TestServeDrains: long requests end with the process, short ones are finished, the port is free.
-func TestServeDrains(t *testing.T) {
-	b := apitest.New()
+// serving serves the handler on a port of its own, until stop is called; ended is how that ended.
+func serving(t *testing.T, h http.Handler) (addr string, stop func(), ended <-chan error) {
+	t.Helper()
 	ln, err := api.Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	url := "http://" + ln.Addr().String()
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error, 1)
-	go func() { served <- api.Serve(ctx, ln, api.New(api.Config{Backend: b})) }()
-	unused, err := net.Dial("tcp", ln.Addr().String()) // as browsers do in advance
+	go func() { served <- api.Serve(ctx, ln, h) }()
+	return ln.Addr().String(), stop, served
+}
+
+// TestServeDrains: long requests end with the process, short ones are finished, the port is free.
+func TestServeDrains(t *testing.T) {
+	addr, stop, served := serving(t, api.New(api.Config{Backend: apitest.New()}))
+	url := "http://" + addr
+	unused, err := net.Dial("tcp", addr) // as browsers do in advance
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +127,7 @@ func TestServeDrains(t *testing.T) {
 	if status := <-waited; status != http.StatusOK && status != 0 { // 0: it came after the end
 		t.Errorf("the waiting request got %d", status)
 	}
-	if _, err := net.Dial("tcp", ln.Addr().String()); err == nil {
+	if _, err := net.Dial("tcp", addr); err == nil {
 		t.Error("the port is still open")
 	}
 	if _, err := in.ReadString(0); err == nil || errors.Is(err, context.DeadlineExceeded) {
@@ -132,18 +138,12 @@ func TestServeDrains(t *testing.T) {
 // A stream whose sender pauses ends with the process: it does not wait for the next line.
 func TestServeEndsStreams(t *testing.T) {
 	t.Parallel()
-	ln, err := api.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
+	addr, stop, served := serving(t, api.New(api.Config{Backend: apitest.New()}))
 	defer stop()
-	served := make(chan error, 1)
-	go func() { served <- api.Serve(ctx, ln, api.New(api.Config{Backend: apitest.New()})) }()
 	lines, feed := io.Pipe()
 	defer feed.Close()
 	go fmt.Fprintln(feed, orderJSON("o"))
-	resp, err := http.Post("http://"+ln.Addr().String()+"/v1/orders", "application/x-ndjson", lines)
+	resp, err := http.Post("http://"+addr+"/v1/orders", "application/x-ndjson", lines)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,26 +164,23 @@ func TestServeEndsStreams(t *testing.T) {
 // A request that does not end with the process is cut off, which is said.
 func TestServeCutsOff(t *testing.T) {
 	t.Parallel()
-	ln, err := api.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() {
-		if resp, err := http.Get("http://" + ln.Addr().String()); err == nil {
-			resp.Body.Close()
-			t.Error("it was answered")
-		}
-	}()
-	err = api.Serve(ctx, ln, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		stop()
+	began, ended := make(chan struct{}), make(chan struct{})
+	addr, stop, served := serving(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		close(began)
 		<-r.Context().Done()
 		close(ended)
 		panic(http.ErrAbortHandler)
 	}))
+	go func() {
+		<-began
+		stop()
+	}()
+	if resp, err := http.Get("http://" + addr); err == nil {
+		resp.Body.Close()
+		t.Error("it was answered")
+	}
 	<-ended
-	if err == nil || !strings.Contains(err.Error(), "some requests to "+ln.Addr().String()+" had to be cut off after 3s") {
+	if err := <-served; err == nil || !strings.Contains(err.Error(), "some requests to "+addr+" had to be cut off after 3s") {
 		t.Errorf("%v", err)
 	}
 }

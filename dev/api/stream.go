@@ -283,7 +283,7 @@ func (e *edge) submitGroup(ctx context.Context, g *group) {
 			i := open[k]
 			var full *BusyError
 			if errors.As(result.Err, &full) && waited < busyPatience {
-				// It waits as long as it is asked to, from 50 ms to 5 s.
+				// It waits as long as it is asked to, from 50 ms to 5 s; the answer below stands until the next one.
 				again, pause = append(again, i), max(pause, min(max(full.RetryAfter, 50*time.Millisecond), 5*time.Second))
 			}
 			g.results[i] = answerOf(g.lines[i].number, result, g.results[i].OrderID)
