@@ -11,9 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/golden"
+
 	"github.com/stepkeeper/stepkeeper/shared/view"
 	"github.com/stepkeeper/stepkeeper/workflowtest"
-	"gotest.tools/v3/golden"
 )
 
 // pair is a, then b; each undone. a is fenced, b idempotent.

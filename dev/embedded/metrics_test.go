@@ -11,12 +11,13 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/golden"
+
 	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"gotest.tools/v3/golden"
 )
 
 func scraped(s *embedded.Runtime) string {
@@ -150,6 +151,9 @@ func TestMetrics(t *testing.T) {
 		t.Error("commits are not reported")
 	}
 	swept := regexp.MustCompile(`\nstepkeeper_sweep_last_success_timestamp_seconds (\S+)\n`).FindStringSubmatch(text)
+	if len(swept) == 0 {
+		t.Fatal("sweeps are not reported")
+	}
 	if at, err := strconv.ParseFloat(swept[1], 64); err != nil || time.Since(time.Unix(int64(at), 0)).Abs() > 5*time.Minute {
 		t.Errorf("the last sweep ended at %v, %v", swept, err)
 	}

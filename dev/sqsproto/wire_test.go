@@ -20,6 +20,8 @@ import (
 	"gotest.tools/v3/golden"
 )
 
+func init() { golden.NormalizeCRLFToLF = false } // answers are compared byte for byte
+
 var random = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`)
 
 // TestErrorsOnTheWire: what SDKs read of an error, byte for byte as it was.

@@ -13,8 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/shared/core"
 	"gotest.tools/v3/golden"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
 // TestStories plays testdata/stories/*.story: blocks of lines, then "----", then what came of

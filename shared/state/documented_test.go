@@ -2,10 +2,11 @@ package state
 
 import (
 	"fmt"
-	"gotest.tools/v3/golden"
 	"os"
 	"strings"
 	"testing"
+
+	"gotest.tools/v3/golden"
 )
 
 // docs/document.md lists every member of a stored document, as the tables of this package have it.

@@ -6,10 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/golden"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/view"
-	"gotest.tools/v3/golden"
 )
 
 func second(n int) core.Time { return t0.Add(core.Duration(n) * core.Second) }

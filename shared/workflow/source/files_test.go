@@ -8,10 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/golden"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
-	"gotest.tools/v3/golden"
 )
 
 func files(t *testing.T, pattern string) []string {
@@ -57,7 +58,8 @@ func TestGoodFiles(t *testing.T) {
 		if err := json.Indent(&pretty, data, "", "  "); err != nil {
 			t.Fatal(err)
 		}
-		golden.Assert(t, d.Hash+"\n"+pretty.String()+"\n", "good/"+strings.TrimSuffix(filepath.Base(file), ".yaml")+".json")
+		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
+		t.Run(name, func(t *testing.T) { golden.Assert(t, d.Hash+"\n"+pretty.String()+"\n", "good/"+name+".json") })
 	}
 }
 
@@ -104,6 +106,6 @@ func TestGraph(t *testing.T) {
 		if d == nil {
 			t.Fatal(problems)
 		}
-		golden.Assert(t, workflow.Graph(d), "graph/"+d.Name+".mmd")
+		t.Run(d.Name, func(t *testing.T) { golden.Assert(t, workflow.Graph(d), "graph/"+d.Name+".mmd") })
 	}
 }

@@ -9,11 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/golden"
+
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
-	"gotest.tools/v3/golden"
 )
 
 var someHash = strings.Repeat("0123456789abcdef", 2)
@@ -93,7 +94,7 @@ func TestCommandsRefused(t *testing.T) {
 	c.run(t, "resubmit", "stopped", "--input", "zone").want(t, failure.Usage, "names no step and file", "--input STEP=FILE")
 	c.run(t, "resubmit", "stopped", "--input", "=x").want(t, failure.Usage, "names no step and file")
 	c.run(t, "resubmit", "stopped", "running", "--input", "zone=-").want(t, failure.Usage, "belongs to one order")
-	c.run(t, "resubmit", "stopped", "--input", "zone=testdata/none.json").want(t, failure.Usage, "none.json")
+	c.run(t, "resubmit", "stopped", "--input", "zone=testdata/none.json").want(t, failure.Usage, "testdata/none.json")
 	c.run(t, "resubmit", "stopped", "--input", "zoen=testdata/input.json").want(t, failure.NotFound, "has no step", "its steps are zone")
 	for in, want := range map[string]string{"{": "is not JSON", "null": "input is null", `{"a":1,"a":2}`: "twice", `"` + strings.Repeat("x", 32<<10) + `"`: "the limit is 32768", strings.Repeat("[", 70) + strings.Repeat("]", 70): "deeper"} {
 		call{server: c.server, in: in}.run(t, "resubmit", "stopped", "--input", "zone=-").want(t, failure.Usage, want)

@@ -100,7 +100,7 @@ func TestDeadLettersAreShown(t *testing.T) {
 	run("look", "replies").want(t, failure.OK, "reply of order o-1, step charge, attempt 2\n    sent 2026-03-01 12:00:00 UTC, received ", "would be redriven to replies")
 	r = run("look", "quarantine")
 	r.want(t, failure.OK, "in quarantine: no workflow <b>", "would not be redriven to intake: the workflow refund is not deployed in this stack", "would be redriven to intake\n")
-	if strings.Contains(r.out, "card") || strings.Contains(r.out, "\x1b") {
+	if strings.Contains(r.out, "4111111111111111") || strings.Contains(r.out, "\x1b") {
 		t.Error(r.out)
 	}
 	run("look", "quarantine", "--body").want(t, failure.OK, `"card":"4111111111111111"`)
@@ -183,7 +183,7 @@ func TestDeadLettersAreHandled(t *testing.T) {
 	if got := strings.Join(results, ", "); got != "begun o-1, redriven o-1, missing <nil>, begun q-order, redriven q-order, refused q-refund, begun q-refund, discarded q-refund" {
 		t.Error(got)
 	}
-	if strings.Contains(string(text), `"card"`) || strings.Contains(string(text), `\"card\"`) {
+	if strings.Contains(string(text), "4111111111111111") {
 		t.Error("the file holds an order")
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {

@@ -8,9 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/golden"
+
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"gotest.tools/v3/golden"
 )
 
 // fill puts three orders there: one running, one processed, one stopped.

@@ -2,9 +2,10 @@ package cli
 
 import (
 	"fmt"
-	"gotest.tools/v3/golden"
 	"strings"
 	"testing"
+
+	"gotest.tools/v3/golden"
 )
 
 // TestHelp: the help of every command, as people read it.

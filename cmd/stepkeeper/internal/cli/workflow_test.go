@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"gotest.tools/v3/golden"
+
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 )
 
 const shipped = "../../../../workflows"

@@ -14,11 +14,12 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/golden"
+
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/view"
-	"gotest.tools/v3/golden"
 )
 
 // moment is a time of the recorded orders, in seconds after the first of them came.
@@ -219,7 +220,7 @@ func TestPagesAsTheyAreWritten(t *testing.T) {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
 		got := changing.ReplaceAllString(w.Body.String(), "CHANGES")
-		golden.Assert(t, got, name+".html", path)
+		t.Run(name, func(t *testing.T) { golden.Assert(t, got, name+".html", path) })
 	}
 }
 

@@ -7,11 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/golden"
+
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/view"
-	"gotest.tools/v3/golden"
 )
 
 var (

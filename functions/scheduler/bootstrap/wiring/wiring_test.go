@@ -156,7 +156,7 @@ func TestFairQueues(t *testing.T) {
 	}
 }
 
-// P46: an order of high priority comes from a queue of its own, its requests go to those that agents have for it, and its
+// P46: an order of high priority comes from a queue of its own, its requests go to those that agents have for it, and
 // the application is not notified that the priority has no effect.
 func TestPriorities(t *testing.T) {
 	for _, queues := range []string{"intake-high", "requests-inventory-high"} {
