@@ -2,6 +2,7 @@ package integration
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"path/filepath"
@@ -127,7 +128,7 @@ func (s *site) copyTable(t *testing.T, from, to string) {
 	}
 }
 
-// Two stacks of the same template live side by side: an ID of an order is known in each by itself,
+// isApartFrom: two stacks of the same template live side by side, an ID of an order is known in each by itself,
 // and each notifies its own application.
 func (s *site) isApartFrom(t *testing.T, other *site) {
 	t.Helper()
@@ -147,8 +148,14 @@ func (s *site) isApartFrom(t *testing.T, other *site) {
 	if _, err := c.Get(t.Context(), o.id); !errors.Is(err, client.ErrNotFound) {
 		t.Fatalf("the order of the one is known to the other: %v", err)
 	}
-	same := &order{t: t, s: other, id: o.id, body: strings.Replace(o.body, "MUG-01", "MUG-02", 1)}
-	same.submit().notified("completed", rescued)
+	if _, err := c.Submit(t.Context(), client.Order{ID: o.id, Workflow: "calm", ReplyTo: "shop", Content: json.RawMessage(strings.Replace(o.content(), "MUG-01", "MUG-02", 1))}); err != nil {
+		t.Fatal(err)
+	}
+	if task, err := c.Wait(t.Context(), o.id); err != nil || task.State != "Processed" {
+		shown, _ := json.Marshal(task)
+		t.Fatalf("%s %v", shown, err)
+	}
+	(&order{t: t, s: other, id: o.id}).notified("completed", rescued)
 }
 
 // A stack works beside another, is stopped in the middle of an order, and its tables are copied. A second stack waits on
