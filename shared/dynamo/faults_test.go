@@ -330,7 +330,8 @@ func TestNoRefusedCallIsPassedOver(t *testing.T) {
 	if err != nil || len(due) != 2 {
 		t.Fatalf("%v, %v", due, err)
 	}
-	if err := s.PutDefinition(t.Context(), "44136fa355b3678a1146ad16f7e8649e", []byte("{}")); err != nil {
+	const hash = "44136fa355b3678a1146ad16f7e8649e" // of {}
+	if err := s.PutDefinition(t.Context(), hash, []byte("{}")); err != nil {
 		t.Fatal(err)
 	}
 	attempt := 0
@@ -348,7 +349,7 @@ func TestNoRefusedCallIsPassedOver(t *testing.T) {
 		"due, a page on":  func() error { _, err := s.Due(t.Context(), port.DueBucket, 0, now, &due[0], 10); return err },
 		"list":            func() error { _, err := s.List(t.Context(), port.Query{Limit: 10}); return err },
 		"list of a state": func() error { _, err := s.List(t.Context(), port.Query{Limit: 1, State: "Processing"}); return err },
-		"definition":      func() error { _, err := s.Definition(t.Context(), "44136fa355b3678a1146ad16f7e8649e"); return err },
+		"definition":      func() error { _, err := s.Definition(t.Context(), hash); return err },
 		"acquire":         func() error { _, err := s.Acquire(t.Context(), "lease", "a", now, time.Minute); return err },
 		"lease":           func() error { _, err := s.LeaseUntil(t.Context(), "lease"); return err },
 		"entry":           func() error { _, err := ledger.Entry(t.Context(), "key"); return err },

@@ -140,7 +140,7 @@ func (c *check) member(n *ast.MemberNode, inside int) error {
 func (c *check) stepAlone(n *ast.MemberNode) error {
 	s, ok := n.Property.(*ast.StringNode)
 	if !ok {
-		return fail("a step is read by its name, which stands in the expression", "write steps.<name>.output; the steps are "+strings.Join(underscored(c.scope.Steps), ", "))
+		return fail("a step is read by its name as it is written, not by a number or a name that is computed", "write steps.<name>.output; the steps are "+strings.Join(underscored(c.scope.Steps), ", "))
 	}
 	name := s.Value
 	if !slices.Contains(underscored(c.scope.Steps), strings.ReplaceAll(name, "-", "_")) {

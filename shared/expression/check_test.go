@@ -6,8 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepkeeper/stepkeeper/shared/expression"
 	"gotest.tools/v3/golden"
+
+	"github.com/stepkeeper/stepkeeper/shared/expression"
 )
 
 // checked is what a check says of each expression.
