@@ -332,9 +332,7 @@ func TestTokenKeys(t *testing.T) {
 	x := template(t, func(_ awscdk.Stack, p *infra.Props) { p.Workflows = append(p.Workflows, file) })
 	same(t, "readers", readers(x, "TokenKeys"), []string{"SchedulerRole"})
 	same(t, "secrets", len(x.of("AWS::SecretsManager::Secret")), 1)
-	if x.Outputs["EngineTokenKeysSecret"].Description == "" {
-		t.Error("no output says where the keys are")
-	}
+	same(t, "output", target(x.Outputs["EngineTokenKeysSecret"].Value), "TokenKeys")
 	if _, made := template(t, nil).of("AWS::SecretsManager::Secret")["TokenKeys"]; made {
 		t.Error("a deployment without tokens has keys for them")
 	}

@@ -101,7 +101,7 @@ func TestTuning(t *testing.T) {
 	x := template(t, func(_ awscdk.Stack, p *infra.Props) {
 		p.PagesPerSweep, p.FairQueues = 200, true
 		p.Tuning.SystemLogLevel, p.Tuning.ReservedSchedulers = awslambda.SystemLogLevel_INFO, 60
-		p.Tuning.Warm = infra.Warm{Tasks: infra.Throughput{Writes: 20_000}, Index: infra.Throughput{Writes: 8_000, Reads: 15_000}}
+		p.Tuning.Warm = infra.Warm{Orders: infra.Throughput{Writes: 4_000}, Tasks: infra.Throughput{Writes: 20_000}, Index: infra.Throughput{Writes: 8_000, Reads: 15_000}}
 		a := p.Agents["payment"]
 		a.Reserved = 10
 		p.Agents["payment"] = a
@@ -117,9 +117,10 @@ func TestTuning(t *testing.T) {
 	same(t, "output of what runs without reserved concurrency", x.Outputs["EngineSharedConcurrency"].Value, 3*5+1)
 	same(t, "warm Tasks", tables["Tasks"].Properties["WarmThroughput"], "map[ReadUnitsPerSecond:12000 WriteUnitsPerSecond:20000]")
 	same(t, "warm index", at(tables["Tasks"].Properties, "GlobalSecondaryIndexes", 0, "WarmThroughput"), "map[ReadUnitsPerSecond:15000 WriteUnitsPerSecond:8000]")
-	same(t, "Orders", tables["Orders"].Properties["WarmThroughput"], nil)
+	same(t, "warm Orders", tables["Orders"].Properties["WarmThroughput"], "map[ReadUnitsPerSecond:12000 WriteUnitsPerSecond:4000]")
 
 	x = template(t, nil)
+	same(t, "Orders by default", x.of("AWS::DynamoDB::GlobalTable")["Orders"].Properties["WarmThroughput"], nil)
 	for _, variable := range []string{"STEPKEEPER_SWEEP_PAGES", "STEPKEEPER_FAIR_QUEUES"} {
 		same(t, variable+" by default", fmt.Sprint(at(variables(x, "Supervisor"), variable), at(variables(x, "Scheduler"), variable)), "<nil> <nil>")
 	}

@@ -66,8 +66,8 @@ const going = `workflow: going
 grace: 2s
 tellAfter: 2s
 agents:
-  payment: {queueAllowance: 2s, clockSkew: 100ms}
-  shipping: {queueAllowance: 2s, clockSkew: 100ms}
+  payment: {queueAllowance: 20s, clockSkew: 100ms}
+  shipping: {queueAllowance: 20s, clockSkew: 100ms}
 steps:
   try:
     agents: [payment, shipping]
