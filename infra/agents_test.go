@@ -116,6 +116,16 @@ func TestRefused(t *testing.T) {
 		}
 		return file
 	}
+	notBuilt := func(pkg string) func(p *infra.Props) {
+		return func(p *infra.Props) {
+			p.Build = func(b build.Binary) error {
+				if b.Package == pkg {
+					return errors.New("no compiler")
+				}
+				return fake(b)
+			}
+		}
+	}
 	const step = "{agent: payment, operation: run, timeout: 58s, grade: fenced, onFailure: undo, undo: none}"
 	for _, c := range []struct {
 		name   string
@@ -148,6 +158,10 @@ func TestRefused(t *testing.T) {
 		{"wrong in the file", func(p *infra.Props) {
 			p.Agents["payment"] = infra.Agent{HTTP: write("a.yaml", "agents: {payment: {url: 'ftp://p.example', batch: 50}}")}
 		}, []string{"begins with https", "batch is 50"}},
+		{"no YAML", func(p *infra.Props) { p.Agents["payment"] = infra.Agent{HTTP: write("a.yaml", "agents: [")} }, []string{"a.yaml: [1:9]"}},
+		{"Scheduler that does not build", notBuilt(build.Scheduler), []string{"no compiler"}},
+		{"Supervisor that does not build", notBuilt(build.Supervisor), []string{"no compiler"}},
+		{"agent that does not build", notBuilt(build.HTTPAgent), []string{"no compiler"}},
 		{"everything at once", func(p *infra.Props) {
 			p.SweepInterval, p.Agents["payment"] = 45*time.Second, infra.Agent{Folder: filepath.Join(t.TempDir(), "nowhere")}
 			p.Agents["mail"] = infra.Agent{HTTP: "nowhere.yaml"}

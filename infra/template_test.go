@@ -343,15 +343,20 @@ func TestDashboard(t *testing.T) {
 	if err := json.Unmarshal([]byte(body.String()), &page); err != nil {
 		t.Fatalf("%v: %s", err, body.String())
 	}
-	lines := map[string]int{}
+	lines, labels := map[string]int{}, map[string][]any{}
 	for _, w := range page.Widgets {
 		lines[w.Properties.Title] = len(w.Properties.Metrics)
+		for _, m := range w.Properties.Metrics {
+			labels[w.Properties.Title] = append(labels[w.Properties.Title], at(m[len(m)-1], "label"))
+		}
 	}
 	same(t, "lines of each graph", fmt.Sprint(lines), fmt.Sprint(map[string]int{
 		"Orders in Error": 1, "Oldest order in Error, seconds": 1, "Most overdue task, seconds": 1,
 		"Messages sent": 7, "Messages waiting": 7, "Oldest message, seconds": 7, "Dead letters, quarantine": 9,
 		"Duration of an invocation, p95, ms": 6, "Failed invocations": 6, "Throttled invocations": 6, "Throttled requests to tables": 12,
 	}))
+	same(t, "queues", labels["Messages sent"], "[control intake replies requests-inventory requests-notification requests-payment requests-shipping]")
+	same(t, "functions", labels["Failed invocations"], "[inventory notification payment scheduler shipping supervisor]")
 	for _, want := range []string{`SEARCH('{Stepkeeper,Deployment,Workflow} Deployment=\"Test/Engine\" MetricName=\"OrdersInError\"', 'Maximum')`, `"RequestsPaymentDead"`, `"Scheduler"`, `"complete-by"`} {
 		if !strings.Contains(body.String(), want) {
 			t.Errorf("the dashboard lacks %s: %s", want, body.String())
