@@ -68,10 +68,10 @@ fuzz: ## Fuzz each target for FUZZTIME (default 10s)
 mutants: ## Break each rule of the protocol in turn; the tests must notice; nightly
 	$(GO) run ./verify/mutants/run -json mutants.json
 
-WITHIN ?= 90s
+WITHIN ?= 60s
 
 .PHONY: mutants-changed
-mutants-changed: ## Of these mutants those of what has changed, then others drawn by the tree's hash, for WITHIN=90s
+mutants-changed: ## Of these mutants those of what has changed, then others drawn by the tree's hash, for WITHIN=60s
 	$(GO) run ./verify/mutants/run -changed -within $(WITHIN) -json mutants.json
 
 .PHONY: mutants-infra

@@ -162,6 +162,8 @@ func TestRefused(t *testing.T) {
 		{"Scheduler that does not build", notBuilt(build.Scheduler), []string{"no compiler"}},
 		{"Supervisor that does not build", notBuilt(build.Supervisor), []string{"no compiler"}},
 		{"agent that does not build", notBuilt(build.HTTPAgent), []string{"no compiler"}},
+		{"workflows that are not there", func(p *infra.Props) { p.Workflows = append(p.Workflows, "nowhere") }, []string{"workflows: ", "nowhere"}},
+		{"build that writes nothing", func(p *infra.Props) { p.Build = func(build.Binary) error { return nil } }, []string{"bootstrap: no such file"}},
 		{"everything at once", func(p *infra.Props) {
 			p.SweepInterval, p.Agents["payment"] = 45*time.Second, infra.Agent{Folder: filepath.Join(t.TempDir(), "nowhere")}
 			p.Agents["mail"] = infra.Agent{HTTP: "nowhere.yaml"}
