@@ -164,6 +164,12 @@ func TestRefused(t *testing.T) {
 		{"agent that does not build", notBuilt(build.HTTPAgent), []string{"no compiler"}},
 		{"workflows that are not there", func(p *infra.Props) { p.Workflows = append(p.Workflows, "nowhere") }, []string{"workflows: ", "nowhere"}},
 		{"build that writes nothing", func(p *infra.Props) { p.Build = func(build.Binary) error { return nil } }, []string{"bootstrap: no such file"}},
+		{"folder that cannot be written", func(p *infra.Props) {
+			p.Build = func(b build.Binary) error {
+				folder := filepath.Join(filepath.Dir(b.Out), "scheduler")
+				return errors.Join(fake(b), os.MkdirAll(folder, 0o700), os.WriteFile(filepath.Join(folder, "workflows"), nil, 0o600))
+			}
+		}, []string{"workflows: not a directory"}},
 		{"everything at once", func(p *infra.Props) {
 			p.SweepInterval, p.Agents["payment"] = 45*time.Second, infra.Agent{Folder: filepath.Join(t.TempDir(), "nowhere")}
 			p.Agents["mail"] = infra.Agent{HTTP: "nowhere.yaml"}

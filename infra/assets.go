@@ -82,21 +82,14 @@ func (a *assets) folder(name, pkg string, files map[string][]byte) (string, erro
 		a.built[pkg] = binary
 	}
 	folder := filepath.Join(a.dir, name)
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return "", err
-	}
-	if err := os.Link(binary, filepath.Join(folder, "bootstrap")); err != nil {
-		return "", err
-	}
-	if err := os.Chmod(binary, 0o755); err != nil { // the same mode on every machine: it is in the hash
+	bootstrap := filepath.Join(folder, "bootstrap")
+	// The mode is the same on every machine, because it is in the hash.
+	if err := errors.Join(os.MkdirAll(folder, 0o755), os.Link(binary, bootstrap), os.Chmod(bootstrap, 0o755)); err != nil {
 		return "", err
 	}
 	for _, file := range slices.Sorted(maps.Keys(files)) {
 		path := filepath.Join(folder, file)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return "", err
-		}
-		if err := os.WriteFile(path, files[file], 0o644); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, files[file], 0o644)); err != nil {
 			return "", err
 		}
 	}

@@ -371,6 +371,34 @@ func TestEnvironmentTooLarge(t *testing.T) {
 	infra.NewStepkeeper(stack, "Engine", p)
 }
 
+// The limit itself is allowed, as it is counted.
+func TestEnvironmentAsLargeAsAllowed(t *testing.T) {
+	needNode(t)
+	reported := func(letters int) (text string) {
+		defer func() {
+			if p := recover(); p != nil {
+				text = fmt.Sprint(p)
+			}
+		}()
+		_, stack := newStack("Large")
+		p := shop(stack)
+		p.Agents["payment"] = infra.Agent{HTTP: "app/agents.yaml", Environment: map[string]string{"LONG": strings.Repeat("x", letters)}}
+		infra.NewStepkeeper(stack, "Engine", p)
+		return ""
+	}
+	const limit = 4_096
+	text := reported(limit)
+	_, rest, _ := strings.Cut(text, "would have some ")
+	counted := 0
+	if _, err := fmt.Sscan(rest, &counted); err != nil || counted <= limit {
+		t.Fatalf("%d counted (%v): %s", counted, err, text)
+	}
+	same(t, "at the limit", reported(2*limit-counted), "")
+	if text := reported(2*limit - counted + 1); !strings.Contains(text, "would have some 4097 bytes") {
+		t.Errorf("one more is reported as %q", text)
+	}
+}
+
 // So is a policy that grows with what an app gives: of a queue with its operators, of a role with its secrets.
 func TestPoliciesTooLarge(t *testing.T) {
 	needNode(t)

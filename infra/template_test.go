@@ -338,6 +338,7 @@ func TestDashboard(t *testing.T) {
 				Title   string
 				Metrics [][]any
 			}
+			Width, Height int
 		}
 	}
 	if err := json.Unmarshal([]byte(body.String()), &page); err != nil {
@@ -346,6 +347,7 @@ func TestDashboard(t *testing.T) {
 	lines, labels := map[string]int{}, map[string][]any{}
 	for _, w := range page.Widgets {
 		lines[w.Properties.Title] = len(w.Properties.Metrics)
+		same(t, "size of "+w.Properties.Title, fmt.Sprint(w.Width, w.Height), "6 6") // four in a row
 		for _, m := range w.Properties.Metrics {
 			labels[w.Properties.Title] = append(labels[w.Properties.Title], at(m[len(m)-1], "label"))
 		}
