@@ -3,6 +3,7 @@ package console
 import (
 	"fmt"
 	"html"
+	"slices"
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/client"
@@ -74,7 +75,9 @@ func barsOf(t *client.Task, st *client.Step, now core.Time) (all []bar) {
 		add(done, end, "backoff", "backs off until the next attempt")
 	}
 	switch {
-	case undoing || st.State == core.Compensating || st.State == core.Compensated || st.State == core.UndoWait:
+	case st.State == core.Compensated:
+		add(max(st.ClaimedAt, done), undone(t, st, end), "undo", "was undone, at most")
+	case undoing || st.State == core.Compensating || st.State == core.UndoWait:
 		add(max(st.ClaimedAt, done), end, "undo", "is undone")
 	case t.State == core.Error && t.Error != nil && t.Error.Step == st.Name:
 		add(max(t.EndedAt, done), end, "operator", "waits for the operator since "+render.Moment(t.EndedAt))
@@ -93,6 +96,19 @@ func ready(t *client.Task, st *client.Step) core.Time {
 		}
 	}
 	return at
+}
+
+// undone is when a step was undone at the latest: the steps before it are undone after it, and the document has
+// only when that began.
+func undone(t *client.Task, st *client.Step, end core.Time) core.Time {
+	for i := range t.Steps {
+		before := &t.Steps[i]
+		begun := before.State == core.Compensating || before.State == core.Compensated
+		if begun && before.ClaimedAt >= st.ClaimedAt && slices.Contains(st.After, before.Name) {
+			end = min(end, before.ClaimedAt)
+		}
+	}
+	return end
 }
 
 const (

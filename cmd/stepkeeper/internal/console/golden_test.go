@@ -76,6 +76,7 @@ func timed() view.Task {
 		{Name: "being-undone", State: core.Processing, Agent: "stock", Operation: "reserve", After: []string{"claimed-again"}, Attempts: 2, FirstAt: moment(16), ClaimedAt: moment(46), FinishedAt: moment(30), Undo: running},
 		{Name: "waits-for-its-undo", State: core.UndoWait, Agent: "stock", Operation: "reserve", After: []string{"being-undone", "claimed-again"}, Attempts: 1, FirstAt: moment(31), ClaimedAt: moment(31), FinishedAt: moment(32), WakeAt: moment(80), Undo: &view.Undo{Operation: "release"}},
 		{Name: "backs-off-in-its-undo", State: core.Waiting, Agent: "stock", Operation: "reserve", Attempts: 1, FirstAt: moment(4), ClaimedAt: moment(47), Undo: running},
+		{Name: "undone-first", State: core.Compensated, Agent: "stock", Operation: "reserve", After: []string{"tried-three-times", "event"}, Attempts: 1, FirstAt: moment(21), ClaimedAt: moment(35), FinishedAt: moment(22), Undo: &view.Undo{Operation: "release"}},
 		{Name: "event", State: core.Processed, Kind: view.KindEvent, FirstAt: moment(5), ClaimedAt: moment(5), FinishedAt: moment(25)},
 		{Name: "child", State: core.Waiting, Kind: view.KindWorkflow, FirstAt: moment(6), ClaimedAt: moment(8)},
 		{Name: "handed-back", State: core.Pending, Agent: "stock", Operation: "reserve", Attempts: 1, FirstAt: moment(7), ClaimedAt: moment(7)},
