@@ -26,6 +26,8 @@ var equivalents = []equivalent{
 		"only the order in which they are looked at"},
 	{"infra", "checker.clashes", `all = append(all, "Requests"+id+"High", "Requests"+id+"HighDead", "Agent"+id+"HighMapping")`, `all = append(all, "Requests"+id+"High", "Agent"+id+"HighMapping", "Requests"+id+"HighDead")`,
 		"only the order in which they are looked at"},
+	{"infra/build", "Go", `cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch, "GOARM64=", "GOAMD64=", "GOFLAGS=-mod=readonly")`, `cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARM64=", "GOARCH="+arch, "GOAMD64=", "GOFLAGS=-mod=readonly")`,
+		"variables have no order"},
 	{"infra", "checker.mapping", `c.within(what+".Batch", m.Batch, 1, port.MaxBatch)`, `c.within(what+".Batch", m.Batch, 0, port.MaxBatch)`,
 		"0 is the default, which stands in its place by then"},
 	{"infra", "Stepkeeper.addKey", `}, "kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey", "kms:GenerateDataKeyWithoutPlaintext", "kms:ReEncryptFrom", "kms:ReEncryptTo")`,
