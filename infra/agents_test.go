@@ -159,17 +159,17 @@ func TestRefused(t *testing.T) {
 			p.Agents["payment"] = infra.Agent{HTTP: write("a.yaml", "agents: {payment: {url: 'ftp://p.example', batch: 50}}")}
 		}, []string{"begins with https", "batch is 50"}},
 		{"no YAML", func(p *infra.Props) { p.Agents["payment"] = infra.Agent{HTTP: write("a.yaml", "agents: [")} }, []string{"a.yaml: [1:9]"}},
-		{"Scheduler that does not build", notBuilt(build.Scheduler), []string{"no compiler"}},
-		{"Supervisor that does not build", notBuilt(build.Supervisor), []string{"no compiler"}},
-		{"agent that does not build", notBuilt(build.HTTPAgent), []string{"no compiler"}},
+		{"Scheduler that does not build", notBuilt(build.Scheduler), []string{"function scheduler cannot be built: no compiler"}},
+		{"Supervisor that does not build", notBuilt(build.Supervisor), []string{"function supervisor cannot be built: no compiler"}},
+		{"agent that does not build", notBuilt(build.HTTPAgent), []string{"function agent-inventory cannot be built: no compiler", "function agent-payment cannot be built: no compiler"}},
 		{"workflows that are not there", func(p *infra.Props) { p.Workflows = append(p.Workflows, "nowhere") }, []string{"workflows: ", "nowhere"}},
-		{"build that writes nothing", func(p *infra.Props) { p.Build = func(build.Binary) error { return nil } }, []string{"bootstrap: no such file"}},
+		{"build that writes nothing", func(p *infra.Props) { p.Build = func(build.Binary) error { return nil } }, []string{"function scheduler cannot be built: the app's Build answered no error, and the file Out is not there", "no such file"}},
 		{"folder that cannot be written", func(p *infra.Props) {
 			p.Build = func(b build.Binary) error {
 				folder := filepath.Join(filepath.Dir(b.Out), "scheduler")
 				return errors.Join(fake(b), os.MkdirAll(folder, 0o700), os.WriteFile(filepath.Join(folder, "workflows"), nil, 0o600))
 			}
-		}, []string{"workflows: not a directory"}},
+		}, []string{"function scheduler cannot be built: ", "workflows: not a directory"}},
 		{"everything at once", func(p *infra.Props) {
 			p.SweepInterval, p.Agents["payment"] = 45*time.Second, infra.Agent{Folder: filepath.Join(t.TempDir(), "nowhere")}
 			p.Agents["mail"] = infra.Agent{HTTP: "nowhere.yaml"}

@@ -73,27 +73,37 @@ func (a *assets) compile() error {
 
 // folder builds a package and puts files beside it.
 func (a *assets) folder(name, pkg string, files map[string][]byte) (string, error) {
+	folder := filepath.Join(a.dir, name)
+	if err := a.fill(folder, pkg, files); err != nil {
+		return "", fmt.Errorf("function %s cannot be built: %w", name, err)
+	}
+	return folder, nil
+}
+
+func (a *assets) fill(folder, pkg string, files map[string][]byte) error {
 	binary := a.built[pkg]
 	if binary == "" {
 		binary = filepath.Join(a.dir, fmt.Sprintf("built-%d", len(a.built)))
 		if err := a.props.Build(build.Binary{Package: pkg, X86: a.props.X86, Out: binary}); err != nil {
-			return "", err
+			return err
+		}
+		if _, err := os.Stat(binary); err != nil {
+			return fmt.Errorf("the app's Build answered no error, and the file Out is not there: %w", err)
 		}
 		a.built[pkg] = binary
 	}
-	folder := filepath.Join(a.dir, name)
 	bootstrap := filepath.Join(folder, "bootstrap")
 	// The mode is the same on every machine, because it is in the hash.
 	if err := errors.Join(os.MkdirAll(folder, 0o755), os.Link(binary, bootstrap), os.Chmod(bootstrap, 0o755)); err != nil {
-		return "", err
+		return err
 	}
 	for _, file := range slices.Sorted(maps.Keys(files)) {
 		path := filepath.Join(folder, file)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, files[file], 0o644)); err != nil {
-			return "", err
+			return err
 		}
 	}
-	return folder, nil
+	return nil
 }
 
 // workflows compiles all files. The error lists every problem of every file.

@@ -98,14 +98,20 @@ func ready(t *client.Task, st *client.Step) core.Time {
 	return at
 }
 
-// undone is when a step was undone at the latest: the steps before it are undone after it, and the document has
-// only when that began.
+// undone is when a step was undone at the latest. The document has not when it was, but what comes after: the undo of
+// the steps before it, or, where the order went on without it, the steps behind it.
 func undone(t *client.Task, st *client.Step, end core.Time) core.Time {
 	for i := range t.Steps {
-		before := &t.Steps[i]
-		begun := before.State == core.Compensating || before.State == core.Compensated
-		if begun && before.ClaimedAt >= st.ClaimedAt && slices.Contains(st.After, before.Name) {
-			end = min(end, before.ClaimedAt)
+		other := &t.Steps[i]
+		next := core.Time(0)
+		switch {
+		case slices.Contains(other.After, st.Name):
+			next = other.FirstAt
+		case slices.Contains(st.After, other.Name) && (other.State == core.Compensating || other.State == core.Compensated):
+			next = other.ClaimedAt
+		}
+		if next >= st.ClaimedAt {
+			end = min(end, next)
 		}
 	}
 	return end

@@ -77,6 +77,8 @@ func timed() view.Task {
 		{Name: "waits-for-its-undo", State: core.UndoWait, Agent: "stock", Operation: "reserve", After: []string{"being-undone", "claimed-again"}, Attempts: 1, FirstAt: moment(31), ClaimedAt: moment(31), FinishedAt: moment(32), WakeAt: moment(80), Undo: &view.Undo{Operation: "release"}},
 		{Name: "backs-off-in-its-undo", State: core.Waiting, Agent: "stock", Operation: "reserve", Attempts: 1, FirstAt: moment(4), ClaimedAt: moment(47), Undo: running},
 		{Name: "undone-first", State: core.Compensated, Agent: "stock", Operation: "reserve", After: []string{"tried-three-times", "event"}, Attempts: 1, FirstAt: moment(21), ClaimedAt: moment(35), FinishedAt: moment(22), Undo: &view.Undo{Operation: "release"}},
+		{Name: "undone-alone", State: core.Compensated, Agent: "stock", Operation: "reserve", Attempts: 1, FirstAt: moment(4), ClaimedAt: moment(9), FailedAs: "http-503", Undo: &view.Undo{Operation: "release"}},
+		{Name: "went-on", State: core.Processed, Agent: "stock", Operation: "reserve", After: []string{"undone-alone"}, Attempts: 1, FirstAt: moment(12), ClaimedAt: moment(12), FinishedAt: moment(13)},
 		{Name: "event", State: core.Processed, Kind: view.KindEvent, FirstAt: moment(5), ClaimedAt: moment(5), FinishedAt: moment(25)},
 		{Name: "child", State: core.Waiting, Kind: view.KindWorkflow, FirstAt: moment(6), ClaimedAt: moment(8)},
 		{Name: "handed-back", State: core.Pending, Agent: "stock", Operation: "reserve", Attempts: 1, FirstAt: moment(7), ClaimedAt: moment(7)},
