@@ -116,6 +116,20 @@ func TestTooLargeForDynamoDB(t *testing.T) {
 	}
 }
 
+// One that is too large by our count is not sent, though its document alone would fit; the error names the task.
+func TestTooLargeIsNotSent(t *testing.T) {
+	s := scripted(t, func(request) (int, string) {
+		t.Error("it was sent")
+		return 200, "{}"
+	})
+	large := write("a", 2)
+	large.Record.Document, large.Record.Workflow = []byte(`{"x":"`+strings.Repeat("x", 370<<10)+`"}`), strings.Repeat("w", 40<<10)
+	err := s.Commit(t.Context(), []port.Write{large})[0]
+	if !errors.Is(err, port.ErrTooLarge) || !strings.Contains(err.Error(), `task "a": its item has`) {
+		t.Errorf("got %v", err)
+	}
+}
+
 // scripted is a store whose DynamoDB answers its calls one after the other, the last answer for ever.
 // An answer is made of the request, its item above all.
 func scripted(t *testing.T, answers ...func(request) (int, string)) *dynamo.Store {
