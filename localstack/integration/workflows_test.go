@@ -119,7 +119,7 @@ const leaf = `workflow: leaf
 grace: 2s
 tellAfter: 2s
 agents:
-  payment: {queueAllowance: 2s, clockSkew: 100ms}
+  payment: {queueAllowance: 20s, clockSkew: 100ms}
 steps:
   settle:
     agent: payment

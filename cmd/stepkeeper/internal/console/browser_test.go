@@ -271,6 +271,15 @@ func TestBrowserFollows(t *testing.T) {
 	b.clean("followed")
 }
 
+// A page that gets its scripts over a slow network follows too.
+func TestBrowserFollowsWithLateScripts(t *testing.T) {
+	b := newTab(t)
+	b.late.Store(true)
+	b.open("/orders")
+	b.submit("order", "o-1")
+	b.shows("1 new")
+}
+
 // The charts are drawn from what the page brings, go on with it, and are drawn anew in other colours and widths. What
 // they show stands in their tables too, which stay open.
 func TestBrowserCharts(t *testing.T) {

@@ -57,6 +57,7 @@ type world struct {
 	says   string                 // what it says then
 	hold   chan struct{}          // closed: the service answers operations "pack"
 	slow   atomic.Bool            // the service answers no operation "charge" before its time is over
+	late   atomic.Bool            // scripts after htmx come to the browser later
 	ahead  atomic.Int64           // how far the server's clock has been moved
 	stop   func()
 	http   *http.Client
@@ -116,7 +117,7 @@ func (w *world) start(listen string) {
 				if w.edit != nil {
 					w.edit(&o)
 				}
-				return console.New(o)
+				return w.delayed(console.New(o))
 			},
 			Ready: func(s embedded.Started) { ready <- s.Address },
 		})
@@ -142,6 +143,16 @@ func (w *world) start(listen string) {
 	if w.client, err = client.New(w.url); err != nil {
 		w.Fatal(err)
 	}
+}
+
+// delayed serves the console, as over a slow network when scripts are late.
+func (w *world) delayed(pages http.Handler) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if w.late.Load() && strings.HasSuffix(r.URL.Path, ".js") && !strings.Contains(r.URL.Path, "htmx") {
+			time.Sleep(300 * time.Millisecond) // far longer than htmx takes to start
+		}
+		pages.ServeHTTP(rw, r)
+	})
 }
 
 // serve is the services of all steps.

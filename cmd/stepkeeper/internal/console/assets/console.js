@@ -2,7 +2,7 @@
 (() => {
   "use strict";
   const silentAfter = 7000; // ms; the server sends a heartbeat each 2 s
-  let received = Date.now();
+  let received = Date.now(), connected = false;
   const link = document.getElementById("link");
   const two = (n) => String(n).padStart(2, "0");
   const clock = (d) => `${two(d.getHours())}:${two(d.getMinutes())}:${two(d.getSeconds())}`;
@@ -24,9 +24,10 @@
     if (document.hidden) { received = Date.now(); return; }
     const silent = Date.now() - received > silentAfter;
     link.classList.toggle("silent", silent);
-    put(link, silent ? `no word from the server since ${clock(new Date(received))}` : "live");
+    if (silent) put(link, `no word from the server since ${clock(new Date(received))}`);
+    else if (connected) put(link, "live");
   };
-  const receive = () => { received = Date.now(); fresh(); };
+  const receive = () => { received = Date.now(); connected = true; fresh(); };
   document.addEventListener("htmx:sse:after:connection", receive);
   document.addEventListener("htmx:sse:after:message", receive);
   document.addEventListener("beat", receive);
