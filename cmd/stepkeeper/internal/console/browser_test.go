@@ -211,7 +211,7 @@ func (b *tab) prepared() {
 	})
 	b.refusing("ship")
 	b.submit("order", ids("shop", 5)...)
-	b.until("all have been asked", func() bool { _, body := b.get("/waiting"); return strings.Contains(body, "pack") })
+	b.held(ids("shop", 5)...)
 }
 
 // Every page in light, dark and on a phone: live, without a finding of axe, and nothing that the browser refuses.
@@ -247,10 +247,7 @@ func TestBrowserPages(t *testing.T) {
 func TestBrowserFollows(t *testing.T) {
 	b := newTab(t)
 	b.submit("order", "o-1")
-	b.until("it waits for pack", func() bool {
-		_, body := b.get("/waiting")
-		return strings.Contains(body, "pack") && !strings.Contains(body, "charge")
-	})
+	b.held("o-1")
 	b.open("/orders/o-1")
 	b.shows("Processing")
 	evaluate[bool](b, `window.same = true; document.getElementById("step-reserve").open = true`)

@@ -348,13 +348,10 @@ func TestActionsOfOthers(t *testing.T) {
 func TestLive(t *testing.T) {
 	w := newWorld(t, nil)
 	w.submit("order", "o-1")
-	w.until("it waits for pack", func() bool {
-		_, body := w.get("/waiting")
-		return strings.Contains(body, "pack") && strings.Contains(body, "an agent")
-	})
+	w.held("o-1")
 	next, stop := w.stream("/waiting")
 	first := next()
-	wants(t, first.data, "pack")
+	wants(t, first.data, "pack", "an agent")
 	if second := next(); second.name != "beat" || second.id == first.id || strings.Split(second.id, "-")[0] != strings.Split(first.id, "-")[0] {
 		t.Errorf("%+v after %s", second, first.id)
 	}
@@ -375,6 +372,7 @@ func TestLive(t *testing.T) {
 func TestManyStreams(t *testing.T) {
 	w := newWorld(t, nil)
 	w.submit("order", "o-1")
+	w.held("o-1")
 	first, stop := w.stream("/orders")
 	defer stop()
 	first()
@@ -414,7 +412,7 @@ func TestManyStreams(t *testing.T) {
 func TestHeldRows(t *testing.T) {
 	w := newWorld(t, nil)
 	w.submit("order", "o-1", "o-2")
-	w.until("both wait", func() bool { _, body := w.get("/waiting"); return strings.Contains(body, `">2</a>`) })
+	w.held("o-1", "o-2")
 	next, stop := w.stream("/orders?state=Processing")
 	defer stop()
 	rows := regexp.MustCompile(`<tr id="order-([^"]+)"( class="gone")?>`)

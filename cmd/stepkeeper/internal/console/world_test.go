@@ -203,6 +203,17 @@ func (w *world) inState(id string, s client.State) func() bool {
 	}
 }
 
+// held waits until nothing of the orders is left but their step pack, so that nothing changes before hold is closed.
+func (w *world) held(ids ...string) {
+	w.Helper()
+	for _, id := range ids {
+		w.until(id+" waits for pack", func() bool {
+			o, err := w.client.Get(context.Background(), id)
+			return err == nil && len(o.Steps) == 4 && o.Steps[1].State == "Processed" && o.Steps[2].State == "Processing"
+		})
+	}
+}
+
 func (w *world) get(path string) (status int, body string) {
 	w.Helper()
 	r, err := w.http.Get(w.url + path)
