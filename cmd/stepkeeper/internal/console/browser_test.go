@@ -268,13 +268,32 @@ func TestBrowserFollows(t *testing.T) {
 	b.clean("followed")
 }
 
-// A page that gets its scripts over a slow network follows too.
-func TestBrowserFollowsWithLateScripts(t *testing.T) {
+// A page follows, too, when htmx has run, and timers have passed, before its extension for streams is there.
+func TestBrowserFollowsWithALateScript(t *testing.T) {
 	b := newTab(t)
-	b.late.Store(true)
-	b.open("/orders")
+	script := late{"hx-sse", make(chan struct{})}
+	b.late.Store(&script)
+	b.do(call(page.Navigate, page.NavigateParams{URL: b.url + "/orders"})) // it does not wait for the scripts
+	b.until("htmx has run", func() bool { return b.seen(`typeof htmx`) == "object" })
+	evaluate[bool](b, `new Promise((passed) => setTimeout(() => passed(true)))`)
+	close(script.until)
+	b.live()
 	b.submit("order", "o-1")
 	b.shows("1 new")
+}
+
+// A page is live when the server has answered, and not before.
+func TestBrowserIsNotLiveBefore(t *testing.T) {
+	b := newTab(t)
+	stream := late{"/live/", make(chan struct{})}
+	b.late.Store(&stream)
+	b.do(chromedp.Navigate(b.url + "/orders"))
+	evaluate[bool](b, `new Promise((passed) => setTimeout(() => passed(true), 1500))`) // it looks each second
+	if text := b.seen(`document.getElementById("link").textContent`); text != "opened" {
+		t.Errorf("it shows %q", text)
+	}
+	close(stream.until)
+	b.live()
 }
 
 // The charts are drawn from what the page brings, go on with it, and are drawn anew in other colours and widths. What

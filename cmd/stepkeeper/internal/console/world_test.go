@@ -57,7 +57,7 @@ type world struct {
 	says   string                 // what it says then
 	hold   chan struct{}          // closed: the service answers operations "pack"
 	slow   atomic.Bool            // the service answers no operation "charge" before its time is over
-	late   atomic.Bool            // scripts after htmx come to the browser later
+	late   atomic.Pointer[late]   // what of the console does not come to the browser yet
 	ahead  atomic.Int64           // how far the server's clock has been moved
 	stop   func()
 	http   *http.Client
@@ -145,11 +145,20 @@ func (w *world) start(listen string) {
 	}
 }
 
-// delayed serves the console, as over a slow network when scripts are late.
+// late are the files or streams with a text in their path, until a channel is closed.
+type late struct {
+	part  string
+	until chan struct{}
+}
+
+// delayed serves the console, but for what is late.
 func (w *world) delayed(pages http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		if w.late.Load() && strings.HasSuffix(r.URL.Path, ".js") && !strings.Contains(r.URL.Path, "htmx") {
-			time.Sleep(300 * time.Millisecond) // far longer than htmx takes to start
+		if l := w.late.Load(); l != nil && strings.Contains(r.URL.Path, l.part) {
+			select {
+			case <-l.until:
+			case <-r.Context().Done():
+			}
 		}
 		pages.ServeHTTP(rw, r)
 	})
