@@ -82,13 +82,15 @@ func resultOf(r scheduler.SubmitResult) api.SubmitResult {
 // carryTime bounds what is carried.
 const carryTime = 30 * time.Second
 
+var errShuttingDown = fmt.Errorf("%w: shutting down", port.ErrUnavailable)
+
 // carry is for what comes from outside: no queue stands behind it that would send it again, so it goes
 // on under a context of its own when its client goes away, and Close waits for it (P12a).
 func (s *Runtime) carry(ctx context.Context) (_ context.Context, done func(), err error) {
 	s.gate.RLock()
-	if s.closed {
+	if s.closed.Load() {
 		s.gate.RUnlock()
-		return nil, nil, fmt.Errorf("%w: shutting down", port.ErrUnavailable)
+		return nil, nil, errShuttingDown
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), carryTime)
 	stop := context.AfterFunc(s.work, cancel)
@@ -155,7 +157,11 @@ func (s *Runtime) Command(ctx context.Context, c message.Control) (core.Verdict,
 	return v, err
 }
 
+// load reads a task. After Close it returns an error, because the cache still holds tasks that the store no longer serves.
 func (s *Runtime) load(ctx context.Context, id string) (*core.Task, error) {
+	if s.closed.Load() {
+		return nil, errShuttingDown
+	}
 	loaded := s.state.Load(ctx, []string{id})[0]
 	switch {
 	case loaded.Err != nil:
@@ -280,6 +286,9 @@ func (s *Runtime) startScheduled(ctx context.Context, orders []message.SubmitOrd
 
 // Schedules lists the schedules of the workflows in force, and what became of their times.
 func (s *Runtime) Schedules(ctx context.Context) ([]schedule.Record, error) {
+	if s.closed.Load() {
+		return nil, errShuttingDown
+	}
 	all := []schedule.Record{}
 	for _, def := range s.workflows.scheduled() {
 		r, _, err := schedule.Load(ctx, s.store, def.Name)

@@ -59,7 +59,7 @@ type Runtime struct {
 	work      context.Context    // of the handling of them
 	working   context.CancelFunc // ends it
 	gate      sync.RWMutex       // held, for reading, by what is carried for a client, see carry
-	closed    bool
+	closed    atomic.Bool        // set by Close once nothing is carried any more
 	consumers sync.WaitGroup
 	rest      sync.WaitGroup
 }
@@ -217,7 +217,7 @@ func (s *Runtime) Close() error {
 	go func() {
 		s.consumers.Wait()
 		s.gate.Lock()
-		s.closed = true
+		s.closed.Store(true)
 		s.gate.Unlock()
 		close(done)
 	}()

@@ -23,10 +23,10 @@ steps:
   first: {agent: shop, operation: first, timeout: 5s, onFailure: undo, undo: none, grade: idempotent}
 `
 
-// allFail: no call of a runtime that has closed is answered as if nothing were stored.
-func allFail(t *testing.T, s *embedded.Runtime) {
+// allFail checks that a closed runtime refuses each call about an order, and never says that the order does not exist.
+func allFail(t *testing.T, s *embedded.Runtime, id string) {
 	t.Helper()
-	ctx, id := t.Context(), "pair-20260329T010000Z"
+	ctx := t.Context()
 	for name, call := range map[string]func() error{
 		"reject": func() error { return s.Reject(ctx, api.Rejected{Queue: port.Intake}) },
 		"command": func() error {
@@ -47,6 +47,17 @@ func allFail(t *testing.T, s *embedded.Runtime) {
 }
 
 func second[T any](_ T, err error) error { return err }
+
+// A closed runtime refuses to show an order that was still open, although the task is in its cache.
+func TestAClosedRuntimeShowsNoOpenOrder(t *testing.T) {
+	w := newFixture(t, "5s")
+	w.shop.gate = make(chan struct{})
+	s := w.open()
+	submit(t, s, "one", "")
+	eventually(t, "the call is made", func() bool { return w.shop.at.Load() == 1 })
+	closeRuntime(t, s)
+	allFail(t, s, "one")
+}
 
 // Orders start by the clock, each once, also where the process was away in the meantime; the list says what was skipped.
 func TestOrdersStartByTheClock(t *testing.T) {
@@ -69,8 +80,9 @@ func TestOrdersStartByTheClock(t *testing.T) {
 	if err != nil || string(o.Body) != `{"scheduledTime":"2026-03-29T01:00:00Z","tenant":"a"}` {
 		t.Errorf("%s %v", o.Body, err)
 	}
+	wait(t, s, "pair-20260329T010000Z")
 	closeRuntime(t, s)
-	allFail(t, s)
+	allFail(t, s, "pair-20260329T010000Z")
 	clock.Advance(10*time.Hour + time.Minute) // 11:01: ten times have passed, four of them within catchUp or at its end
 	s = w.open()
 	defer closeRuntime(t, s)
