@@ -298,6 +298,42 @@ func TestActions(t *testing.T) {
 }
 
 // Only a form of this console, sent by its own page, acts; and none does where it only reads.
+// P5: a form carries the command number of the page that shows it. A form of an older page is refused, and one of
+// the present page is accepted, after earlier commands too.
+func TestFormsOfAnOlderPageAreRefused(t *testing.T) {
+	for _, kind := range []string{"resubmit", "undo"} {
+		t.Run(kind, func(t *testing.T) {
+			w := newWorld(t, nil)
+			close(w.hold)
+			w.refusing("charge")
+			w.submit("order", "o-1")
+			w.until("it stops", w.inState("o-1", "Error"))
+			const page = "/orders/o-1"
+			offered := func() bool { _, body := w.get(page); return strings.Contains(body, `value="`+kind+`"`) }
+			w.until("the page offers it", offered)
+			oldAction, old := w.form(page, "kind", kind)
+			action, again := w.form(page, "kind", "resubmit")
+			w.post(action, again) // raises the command number; the step fails again
+			w.until("it stops again", func() bool {
+				o, err := w.client.Get(context.Background(), "o-1")
+				return err == nil && o.Command == 1 && o.State == "Error"
+			})
+			old.Set("by", "grace") // another command than the one before
+			if _, body := w.post(oldAction, old); !strings.Contains(body, kind+" was refused") {
+				t.Errorf("the form of the older page: %s", body)
+			}
+			w.until("the page offers it again", offered)
+			action, form := w.form(page, "kind", kind)
+			if form.Get("number") != "1" {
+				t.Errorf("the form has the number %q", form.Get("number"))
+			}
+			if _, body := w.post(action, form); !strings.Contains(body, kind+" was accepted") {
+				t.Errorf("the form of the present page: %s", body)
+			}
+		})
+	}
+}
+
 func TestActionsOfOthers(t *testing.T) {
 	w := newWorld(t, nil)
 	w.submit("order", "o-1")
