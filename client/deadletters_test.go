@@ -187,15 +187,19 @@ func TestRedriveFromQuarantine(t *testing.T) {
 	r.quarantine(port.Control, `{"schema":1,"kind":"undo","task":"gone","id":"c","command":0}`, "unknown-task")
 	r.quarantine(port.Control, `{"schema":1,"kind":"wake","task":"there"}`, "odd")
 	r.quarantine("nowhere", `{"schema":1,"task":"lost"}`, "odd")
+	r.quarantine(port.Replies, `{"schema":1,"task":"repeating","output":"00000000.MC9hL2Fubg.dXllGwql4haxUySnKXUr6A"}`, "odd 00000000.MC9hL2Fubg.dXllGwql4haxUySnKXUr6A")
 	r.quarantine(port.Tasks, `{"schema":2,"task":"child"}`, "odd")
 	r.send(port.Quarantine, "no envelope")
 	seen := r.look(port.Quarantine)
 	reported, err := r.redrive(client.Handling{Queue: port.Quarantine, All: true})
-	if err != nil || len(reported) != 8 {
+	if err != nil || len(reported) != 9 {
 		t.Fatalf("%+v, %v", reported, err)
 	}
+	if x := seen["repeating"]; x.Reason != "odd (token)" || !strings.Contains(string(x.Body), `"(token)"`) { // P39
+		t.Errorf("a token is kept: %s, %s", x.Reason, x.Body)
+	}
 	for order, why := range map[string]string{"elsewhere": "there is no workflow other", "large": "only its first 40000 bytes were kept", "gone": "there is no order gone",
-		"there": "sent by the server itself", "lost": `"nowhere", which is none of this deployment`, "child": "only the Scheduler may send", "no envelope": "it cannot be read"} {
+		"there": "sent by the server itself", "repeating": "it held a token", "lost": `"nowhere", which is none of this deployment`, "child": "only the Scheduler may send", "no envelope": "it cannot be read"} {
 		if x := reported[seen[order].ID]; x.Result != client.NotTaken || !strings.Contains(x.Text, why) {
 			t.Errorf("%s: %+v", order, x)
 		}
@@ -206,7 +210,7 @@ func TestRedriveFromQuarantine(t *testing.T) {
 	if x, err := r.client.Wait(t.Context(), "good"); err != nil || x.State != "Processed" {
 		t.Errorf("%+v, %v", x, err)
 	}
-	if left := r.look(port.Quarantine); len(left) != 7 || left["good"].ID != "" {
+	if left := r.look(port.Quarantine); len(left) != 8 || left["good"].ID != "" {
 		t.Errorf("%d are left", len(left))
 	}
 }

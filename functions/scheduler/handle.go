@@ -227,10 +227,11 @@ func (s *Scheduler) unreadable(ctx context.Context, queueName string, d *port.De
 
 // quarantine keeps the message for the operator, with the reason.
 func (s *Scheduler) quarantine(ctx context.Context, queueName string, d *port.Delivery, it *item, reason string) error {
-	s.log.Warn("message put into quarantine", append(it.about(), "queue", queueName, "messageId", d.ID, "reason", reason)...)
+	kept := message.Quarantine(queueName, *d, reason, s.now())
+	s.log.Warn("message put into quarantine", append(it.about(), "queue", queueName, "messageId", d.ID, "reason", kept.Reason)...)
 	q, err := s.cfg.Queues.Queue(port.Quarantine)
 	if err != nil {
 		return err
 	}
-	return q.Send(ctx, []port.Message{{Value: message.Quarantine(queueName, *d, reason, s.now())}})[0]
+	return q.Send(ctx, []port.Message{{Value: kept}})[0]
 }

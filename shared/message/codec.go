@@ -260,10 +260,13 @@ var hashPattern = regexp.MustCompile(`^[0-9a-f]{32}$`)
 // IsDefinition reports that a command can name a definition so: Latest, or by its hash.
 func IsDefinition(text string) bool { return text == Latest || hashPattern.MatchString(text) }
 
+// isCommandID reports an ID for a command or an answer. It is stored with the verdict, so it may not be a token (P39).
+func isCommandID(id string) bool { return idPattern.MatchString(id) && core.RedactText(id) == id }
+
 func (m *Control) checkCommand() error {
 	switch {
-	case !idPattern.MatchString(m.ID):
-		return unreadable("id %.140q of the command must be 1 to 128 of the characters A-Z a-z 0-9 . _ : -", m.ID)
+	case !isCommandID(m.ID):
+		return unreadable("id %.140q of the command must be 1 to 128 of the characters A-Z a-z 0-9 . _ : -, and no token", m.ID)
 	case m.Kind == Resolve && m.Step == "":
 		return unreadable("step is missing; a resolve names the step in doubt")
 	case m.Kind == Resolve && m.Fact != core.Happened && m.Fact != core.NotHappened && m.Fact != core.Undone:
@@ -309,8 +312,8 @@ func (m *Control) checkAnswer() error {
 	switch {
 	case m.Schema < AnswerSchema:
 		return unreadable("schema is %d; an answer has %d", m.Schema, AnswerSchema)
-	case !idPattern.MatchString(m.ID):
-		return unreadable("id %.140q of the answer must be 1 to 128 of the characters A-Z a-z 0-9 . _ : -", m.ID)
+	case !isCommandID(m.ID):
+		return unreadable("id %.140q of the answer must be 1 to 128 of the characters A-Z a-z 0-9 . _ : -, and no token", m.ID)
 	case (m.Step == "") == (m.Name == "") && m.Token == "":
 		return unreadable("an answer names a step, or an event, and not both")
 	case m.Name != "" && !stepPattern.MatchString(m.Name):

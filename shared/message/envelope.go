@@ -128,19 +128,20 @@ type Quarantined struct {
 	ID     string    `json:"id"` // the queue's
 	Reason string    `json:"reason"`
 	At     core.Time `json:"at"`
-	SHA256 string    `json:"sha256"`
-	Body   []byte    `json:"body"` // base64; at most 40,000 bytes of it
+	SHA256 string    `json:"sha256"` // of the message as it came
+	Body   []byte    `json:"body"`   // base64; at most MaxQuarantined bytes of it, without tokens of answers (P39)
 }
 
-// maxQuarantined is how much of a body the quarantine keeps, in bytes.
-const maxQuarantined = 40_000
+// MaxQuarantined is how much of a body the quarantine keeps, in bytes.
+const MaxQuarantined = 40_000
 
 // Quarantine keeps a message of a queue for the operator, with the reason.
 func Quarantine(queue string, d port.Delivery, reason string, at core.Time) *Quarantined {
 	body, _ := d.Bytes() // nothing is there of a value that cannot be encoded
 	sum := sha256.Sum256(body)
+	body = core.RedactJSON(body)
 	return &Quarantined{
-		Schema: Schema, Queue: queue, ID: d.ID, Reason: core.TrimMessage(reason), At: at,
-		SHA256: hex.EncodeToString(sum[:]), Body: body[:min(len(body), maxQuarantined)],
+		Schema: Schema, Queue: queue, ID: d.ID, Reason: core.TrimMessage(core.RedactText(reason)), At: at,
+		SHA256: hex.EncodeToString(sum[:]), Body: body[:min(len(body), MaxQuarantined)],
 	}
 }

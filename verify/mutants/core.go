@@ -9,6 +9,7 @@ const (
 	end            = "shared/core/end.go"
 	call           = "shared/core/kind_call.go"
 	waitFile       = "shared/core/kind_wait.go"
+	redactFile     = "shared/core/redact.go"
 	answerKindFile = "shared/core/kind_answer.go"
 	askFile        = "shared/workflow/source/ask.go"
 	answerFile     = "shared/core/answer.go"
@@ -219,6 +220,12 @@ var ofCore = []Mutant{
 	{Name: "P39-a-sent-token-changes-with-the-key", File: "shared/core/token.go", Func: "deciding.token", Old: "r.at.Tokens.Token(r.t.TokenKey, ", New: "r.at.Tokens.Token(r.at.Tokens.Current(), "},
 	{Name: "P39-an-unknown-key-fails-the-step", File: "shared/core/token.go", Func: "deciding.token", Old: "r.err = err", New: "_ = err"},
 	{Name: "P39-the-key-is-not-pinned", File: "shared/core/decide.go", Func: "create", Old: "if err := r.pinKey(); err != nil {", New: "if err := r.pinKey(); err != nil && false {"},
+	{Name: "P39-a-repeated-token-is-stored", File: "shared/core/decide.go", Func: "Decide", Old: "ev = redacted(ev)", New: ""},
+	{Name: "P39-a-cut-token-is-kept", File: redactFile, Func: "endOfToken", Old: "len(mac) == 0", New: "len(mac) < tokenMAC"},
+	{Name: "P39-an-encoded-token-is-kept", File: redactFile, Func: "tokenCharacter", Old: "return c, end + 2 - i", New: "return 0, end + 2 - i"},
+	{Name: "P39-an-escaped-token-is-kept", File: redactFile, Func: "tokenCharacter", Old: "return c, n + 5", New: "return 0, n + 5"},
+	{Name: "P39-an-escape-is-cut", File: redactFile, Func: "tokenCharacter", Old: "case !isJSON || n%2 == 0:", New: "case !isJSON || n >= 0:"},
+	{Name: "P39-an-input-holds-a-token", File: correct, Func: "deciding.correctRefusal", Old: "bytes.Contains(RedactJSON(e.Input), []byte(hiddenToken))", New: "false"},
 	{Name: "P39-a-token-for-anyone-serves-any-step", File: answerKindFile, Func: "Answers.excludes", Old: "by == ByToken && (", New: "false && ("},
 	{Name: "P37-the-time-is-not-bounded", File: answerKindFile, Func: "readQuestion", Old: "timeout <= 0 || timeout > MaxWait", New: "timeout <= 0"},
 	{Name: "P37-the-time-of-the-question-is-not-read", File: answerKindFile, Func: "readQuestion", Old: "if q.Timeout != \"\" {", New: "if false {"},

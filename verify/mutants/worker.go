@@ -13,6 +13,8 @@ const (
 
 // ofWorker are mutants of the agents' engine.
 var ofWorker = []Mutant{
+	{Name: "P39-the-ledger-holds-a-token", File: "functions/agent/worker/handling.go", Func: "encode", Old: "out = core.RedactJSON(out)", New: ""},
+	{Name: "P39-a-failure-holds-a-token", File: "functions/agent/worker/failure.go", Func: "classify", Old: "f.Err = redacted{err}", New: ""},
 	{Name: "P25-late-request-is-carried-out", File: handling, Func: "handling.inTime", Old: "h.w.Clock.Now().Before(h.stop())", New: "true"},
 	{Name: "P25-late-start-inside-the-skew", File: handling, Func: "handling.stop", Old: "Add(-h.req.ClockSkew)", New: "Add(0)"},
 	{Name: "P25-late-answer-is-sent", File: answer, Func: "handling.answer", Old: "case left <= 0:", New: "case false:"},

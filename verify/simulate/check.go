@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -99,6 +100,7 @@ func (w *simulation) committed(before, after *core.Task, record *port.Record) {
 	}
 	m.verdicts()
 	m.identity()
+	m.tokens()
 	m.index()
 	m.ends()
 	m.why()
@@ -171,6 +173,17 @@ func (m *move) verdicts() {
 }
 
 const oldRun = "the order was resubmitted since; look at it and cancel the new run"
+
+// tokens: the document of a task whose workflow makes tokens holds none (P39).
+func (m *move) tokens() {
+	if m.after.TokenKey == "" {
+		return
+	}
+	m.did("P39")
+	if bytes.Contains(m.record.Document, []byte(m.after.TokenKey+".")) {
+		m.fail("P39", "the document holds a token")
+	}
+}
 
 // identity: what never changes, and what only grows.
 func (m *move) identity() {

@@ -74,6 +74,7 @@ var invariants = []Invariant{
 	{"P36", "an accepted answer is never lost, and one ID has one verdict"},
 	{"P37", "nothing stands for an answer before its time has passed, and by the next sweep"},
 	{"P38", "a call that asks for an answer is not claimed once its step is decided"},
+	{"P39", "no token of an answer is stored, whatever a service repeats"},
 	{"P40", "no more children of a step are open than may be, each of them once, and no more have failed than it tolerates when it is Processed"},
 	{"P41", "no effect of a child stands where its parent, or the parent's step, is undone; where it is Processed, all of its children have ended"},
 	{"P42", "a step that the task goes on without is never claimed again, its failure stays as it is, and what comes after it waits until it is undone"},

@@ -96,8 +96,19 @@ func classify(err error) Failure {
 	default:
 		f.Code = "failed"
 	}
-	if len(f.Code) > maxCode {
+	if f.Code = core.RedactText(f.Code); len(f.Code) > maxCode {
 		f.Code = f.Code[:maxCode]
+	}
+	if err != nil && core.RedactText(err.Error()) != err.Error() {
+		f.Err = redacted{err}
 	}
 	return f
 }
+
+// redacted is an error whose text holds no tokens of answers: a service may repeat what it was sent (P39).
+type redacted struct{ error }
+
+func (e redacted) Error() string { return core.RedactText(e.error.Error()) }
+
+// Unwrap gives the error.
+func (e redacted) Unwrap() error { return e.error }

@@ -186,13 +186,13 @@ func runDeadLettersLook(ctx context.Context, o *deadLetterOptions) error {
 
 // show prints a message.
 func (o *deadLetterOptions) show(l *client.DeadLetter) error {
-	a := o.app
+	a, body := o.app, core.RedactJSON(l.Body) // of a request: its tokens are for the agent
 	if a.JSON() {
 		line := deadLetterLine{DeadLetter: *l}
-		if text := string(l.Body); o.body && utf8.ValidString(text) {
+		if text := string(body); o.body && utf8.ValidString(text) {
 			line.Body = &text
 		} else if o.body {
-			line.Base64 = l.Body
+			line.Base64 = body
 		}
 		return a.printLine(line)
 	}
@@ -208,7 +208,7 @@ func (o *deadLetterOptions) show(l *client.DeadLetter) error {
 		fmt.Fprintf(out, "    would be redriven to %s\n", l.Queue)
 	}
 	if o.body {
-		fmt.Fprintf(out, "    %s\n", render.Clean(string(l.Body)))
+		fmt.Fprintf(out, "    %s\n", render.Clean(string(body)))
 	}
 	return nil
 }
