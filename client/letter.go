@@ -69,7 +69,7 @@ func (c *Client) redrivable(ctx context.Context, via deadLetters, quarantined bo
 func readable(queue string, body []byte) (err error) {
 	switch {
 	case queue == port.Intake || queue == port.High(port.Intake):
-		_, err = message.DecodeSubmit(body)
+		_, _, err = message.IntakeOf(port.Delivery{Message: port.Message{Body: body}})
 	case queue == port.Replies:
 		_, err = message.DecodeReply(body)
 	case queue == port.Control:

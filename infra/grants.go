@@ -11,8 +11,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// GrantSubmit lets a role or user of the app submit orders, follow and cancel them. A principal from outside of
-// the app gets the policy Application.
+// GrantSubmit lets a role or user of the app submit orders, follow and cancel them, and answer a step with a token. A principal
+// from outside of the app gets the policy Application. A program that answers without a token, in the name of a person or another
+// system, needs engine.Control().GrantSendMessages(role): with it the program can send every command.
 func (s *Stepkeeper) GrantSubmit(to awsiam.IGrantable) {
 	grant(to, s.applicationAccess())
 }
@@ -71,7 +72,8 @@ func (s *Stepkeeper) Agent(name string) awslambda.IFunction {
 // Intake is where applications send their orders.
 func (s *Stepkeeper) Intake() awssqs.IQueue { return s.queues[port.Intake].queue }
 
-// Control is where commands go: cancel, undo, resubmit, resolve.
+// Control is where the operator's commands go: undo, resubmit, resolve, close, move, answers without a token. A sender may do
+// all of that.
 func (s *Stepkeeper) Control() awssqs.IQueue { return s.queues[port.Control].queue }
 
 // Requests is the queue of an agent; nil for an unknown name.
@@ -91,7 +93,7 @@ func (s *Stepkeeper) Quarantine() awssqs.IQueue { return s.quarantine }
 // Alerts is the topic of alerts and alarms.
 func (s *Stepkeeper) Alerts() awssns.ITopic { return s.alerts }
 
-// Application is the policy for roles of applications: submit, follow, cancel.
+// Application is the policy for roles of applications: submit, follow, cancel, answer with a token.
 func (s *Stepkeeper) Application() awsiam.IManagedPolicy { return s.application }
 
 // Operator are the policies for people: all commands, listings, dead-letter queues. It takes all of them;

@@ -277,7 +277,7 @@ func TestOperatorsRightsAreWhole(t *testing.T) {
 	}
 	const queues, dead = 3 + 20 + 2, 3 + 20 + 2 + 2 // two for high priority
 	want := map[string]int{
-		"sqs:SendMessage": 3 + 21 + 1, "sqs:GetQueueAttributes": queues + dead, "sqs:ReceiveMessage": dead, "sqs:DeleteMessage": dead, "sqs:ChangeMessageVisibility": dead, "sqs:StartMessageMoveTask": dead,
+		"sqs:SendMessage": 2 + 21 + 2, "sqs:GetQueueAttributes": queues + dead, "sqs:ReceiveMessage": dead, "sqs:DeleteMessage": dead, "sqs:ChangeMessageVisibility": dead, "sqs:StartMessageMoveTask": dead,
 		"sqs:CancelMessageMoveTask": dead, "sqs:ListMessageMoveTasks": dead, "dynamodb:GetItem": 3, "dynamodb:Query": 1, "cloudformation:DescribeStacks": 1, "lambda:GetEventSourceMapping": queues, "cloudwatch:GetMetricData": 1, "iam:SimulatePrincipalPolicy": 2, "kms:Decrypt": 1, "kms:GenerateDataKey": 1,
 	}
 	same(t, "operator's rights", may, fmt.Sprint(want))

@@ -58,7 +58,7 @@ func (t *transport) checkSend(ctx context.Context) client.Check {
 		queue := queues[aws.ToString(r.EvalResourceName)]
 		if delete(queues, aws.ToString(r.EvalResourceName)); r.EvalDecision != types.PolicyEvaluationDecisionTypeAllowed {
 			return client.Check{Name: name, Result: client.CheckFailed, Text: fmt.Sprintf("IAM does not allow %s to send to the queue %s (%s)", who, queue, r.EvalDecision),
-				Fix: "attach the policy " + t.Outputs.Application + ", or that of operators, to it; an explicitDeny stands in another policy of it"}
+				Fix: "attach the policy " + t.senders(queue) + " to it; an explicitDeny stands in another policy of it"}
 		}
 	}
 	if len(queues) > 0 || len(in.ResourceArns) == 0 {

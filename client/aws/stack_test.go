@@ -376,9 +376,9 @@ func TestNoVerdict(t *testing.T) {
 		t.Error(err)
 	}
 	var u *client.Undecided
-	short, before := &ending{Context: t.Context(), ended: make(chan struct{})}, waiting(t, w, port.Control)
+	short, before := &ending{Context: t.Context(), ended: make(chan struct{})}, waiting(t, w, port.Intake)
 	w.Parts.Patience, w.Parts.Tasks = 0, looking{w.Store, func() {
-		if waiting(t, w, port.Control) > before { // the command is queued, and its verdict is looked for
+		if waiting(t, w, port.Intake) > before { // the command is queued, and its verdict is looked for
 			short.end()
 		}
 	}}

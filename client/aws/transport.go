@@ -386,7 +386,7 @@ func (t *transport) Schedules(ctx context.Context) ([]client.Schedule, error) {
 	return all, nil
 }
 
-// Command sends a command to the control queue and reads the task until the verdict stands there (P5).
+// Command sends a command to its queue and reads the task until the verdict stands there (P5).
 func (t *transport) Command(ctx context.Context, c message.Control) (client.Verdict, error) {
 	if err := c.Check(); err != nil {
 		return client.Verdict{}, refusal(http.StatusBadRequest, message.CodeInvalid, "%v", err)
@@ -401,10 +401,19 @@ func (t *transport) Command(ctx context.Context, c message.Control) (client.Verd
 	if v, ok := verdictOf(task, c.ID); ok { // sent before, by an attempt whose answer was lost
 		return v, nil
 	}
-	if err := t.send(ctx, port.Control, []port.Message{{Value: &c}})[0]; err != nil {
+	if err := t.send(ctx, t.queueOf(&c), []port.Message{{Value: &c, High: true}})[0]; err != nil {
 		return client.Verdict{}, err
 	}
 	return t.verdict(ctx, c)
+}
+
+// queueOf is the queue that a command goes to: the control queue is the operator's, and what an application may send goes to
+// the intake queue, which it may send to. There it overtakes the orders if the stack has a queue for high priority.
+func (t *transport) queueOf(c *message.Control) string {
+	if t.Outputs.IntakeCommands && c.ForApplications() {
+		return port.Intake
+	}
+	return port.Control
 }
 
 // absent decides whether a command may come before its order: a Cancel only (P17), and not where
@@ -443,7 +452,7 @@ func (t *transport) verdict(ctx context.Context, c message.Control) (client.Verd
 		}
 		if time.Now().After(until) {
 			return undecided(refusal(http.StatusGatewayTimeout, codeNoVerdict,
-				"no verdict stands in the task after %s; look at the order, and at the queue %s", t.Patience, t.Outputs.Control))
+				"no verdict stands in the task after %s; look at the order, and at the queue %s", t.Patience, t.queueOf(&c)))
 		}
 	}
 }

@@ -77,7 +77,7 @@ type SubmitResult struct {
 type Rejected struct {
 	Queue string               // intake or control
 	Body  []byte               // as sent
-	Order *message.SubmitOrder // of intake, as far as it could be read: use Known of it; nil for control
+	Order *message.SubmitOrder // of intake, as far as it could be read: use Known of it; nil for a command
 	Err   error                // why: a refusal
 }
 

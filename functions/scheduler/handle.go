@@ -112,7 +112,10 @@ func (s *Scheduler) read(ctx context.Context, queueName string, d *port.Delivery
 func (s *Scheduler) decode(queueName string, d *port.Delivery, it *item) (id string, err error) {
 	switch queueName {
 	case port.Intake, port.High(port.Intake):
-		o, err := message.SubmitOf(*d)
+		o, c, err := message.IntakeOf(*d)
+		if c != nil {
+			return it.command(c), nil
+		}
 		it.submit = &o
 		if err != nil {
 			return "", err
@@ -131,8 +134,7 @@ func (s *Scheduler) decode(queueName string, d *port.Delivery, it *item) (id str
 		if err != nil {
 			return "", err
 		}
-		it.ev, it.control, it.moveTo, it.token = controlled(c), c, c.Definition, c.Token
-		return c.OrderID, nil
+		return it.command(c), nil
 	case port.Tasks:
 		m, err := message.ChildOf(*d)
 		if err != nil {
@@ -141,6 +143,12 @@ func (s *Scheduler) decode(queueName string, d *port.Delivery, it *item) (id str
 		return it.child(m), nil
 	}
 	return "", fmt.Errorf("queue %q is not one of the Scheduler's", queueName)
+}
+
+// command makes the item a command, or a wake, and returns its order's ID.
+func (it *item) command(c *message.Control) string {
+	it.ev, it.control, it.moveTo, it.token = controlled(c), c, c.Definition, c.Token
+	return c.OrderID
 }
 
 // inQueue is how long a reply has waited for the Scheduler, which is time in a queue too (P32). One that

@@ -56,6 +56,35 @@ func SubmitOf(d port.Delivery) (SubmitOrder, error) {
 	return DecodeSubmit(body)
 }
 
+// IntakeOf reads a message of the intake queue: a submission, or a command that an application may send there.
+// Nothing vouches for the sender, so the commands are a Cancel and an Answer that has a token.
+func IntakeOf(d port.Delivery) (SubmitOrder, *Control, error) {
+	o, err := SubmitOf(d)
+	if err == nil {
+		return o, nil, nil
+	}
+	c, is := d.Value.(*Control)
+	if !is {
+		body, unread := d.Bytes()
+		var names struct {
+			OrderID string      `json:"orderId"` // a submission has it
+			Kind    ControlKind `json:"kind"`
+		}
+		if unread != nil || json.Unmarshal(body, &names) != nil || names.OrderID != "" || names.Kind == "" {
+			return o, nil, err
+		}
+		if c, err = DecodeControl(body); err != nil {
+			return SubmitOrder{}, nil, err
+		}
+	} else if err = c.Check(); err != nil {
+		return SubmitOrder{}, nil, err
+	}
+	if !c.ForApplications() {
+		return SubmitOrder{}, nil, unreadable("the intake queue takes orders, cancels, and answers that have a token; send this %s to the control queue", c.Kind)
+	}
+	return SubmitOrder{}, c, nil
+}
+
 // RequestOf reads a request from a delivery, whose value is used where there is one.
 func RequestOf(d port.Delivery) (*Request, error) { return of(d, (*Request).Check) }
 

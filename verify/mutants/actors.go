@@ -25,6 +25,8 @@ var ofActors = []Mutant{
 	// Scheduler: load, decide, commit, send, settle, delete.
 	{Name: "P12a-a-fresh-copy-sends-again", File: looping, Func: "Job.ask", Old: "d.Ignored != \"\" && !asked && !j.emitsAgain()", New: "false"},
 	{Name: "P12a-a-redelivery-is-a-fresh-copy", File: handle, Func: "Scheduler.read", Old: "Again: d.Received > 1", New: "Again: false"},
+	{Name: "P5-an-application-sends-any-command", File: "shared/message/codec.go", Func: "IntakeOf", Old: "if !c.ForApplications() {", New: "if false {"},
+	{Name: "P5-an-application-answers-without-a-token", File: "shared/message/envelope.go", Func: "Control.ForApplications", Old: "m.Kind == Answer && m.Token != \"\"", New: "m.Kind == Answer"},
 	{Name: "P12a-settle-sends-nothing", File: looping, Func: "Job.decide", Old: "return j.ask(ctx, asked,", New: "return j.ask(ctx, asked && false,"},
 	{Name: "P12a-own-write-that-was-lost-sends-nothing", File: looping, Func: "Engine.uncommitted", Old: "j.doubt = true", New: "_ = j.doubt"},
 	{Name: "P12a-a-conflict-with-another-writer-sends", File: looping, Func: "Engine.uncommitted", Old: "case errors.Is(err, port.ErrConflict):\n\t\treturn true", New: "case errors.Is(err, port.ErrConflict):\n\t\tj.doubt = true\n\t\treturn true"},

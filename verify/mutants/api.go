@@ -16,7 +16,7 @@ var ofAPI = []Mutant{
 	{Name: "api-run-ahead-is-an-internal-failure", File: "dev/api/problem.go", Func: "problemOf", Old: "case errors.Is(err, core.ErrStale):", New: "case false:"},
 	{Name: "api-newer-order-comes-again-for-ever", File: "dev/api/queues.go", Func: "edge.intake", Old: "errors.Is(err, message.ErrNewer)", New: "false"},
 	{Name: "api-newer-command-comes-again-for-ever", File: "dev/api/queues.go", Func: "edge.control", Old: "errors.Is(err, message.ErrNewer)", New: "false"},
-	{Name: "api-command-ahead-comes-again-for-ever", File: "dev/api/queues.go", Func: "edge.control", Old: "errors.Is(err, core.ErrStale)", New: "false"},
+	{Name: "api-command-ahead-comes-again-for-ever", File: "dev/api/queues.go", Func: "edge.handled", Old: "errors.Is(err, core.ErrStale)", New: "false"},
 	{Name: "api-text-after-a-status-200", File: "dev/api/document.go", Func: "writeFormat", Old: "panic(err)", New: "return err"},
 	{Name: "api-status-before-the-answer", File: "dev/api/guard.go", Func: "response.WriteHeader", Old: "w.status = status", New: "w.status = status; w.begin()"},
 	{Name: "api-problem-inside-a-stream", File: "dev/api/guard.go", Func: "recovered", Old: "if w.begun {", New: "if false {"},
