@@ -62,7 +62,8 @@ func allowed(x tmpl) []statement {
 	return all
 }
 
-// stackByName is the resource of the test's stack: IAM sees the wildcard itself where a caller names the stack.
+// stackByName is the resource of the test's stack: IAM sees the wildcard itself where a caller names the
+// stack.
 const stackByName = "arn:AWS::Partition:cloudformation:eu-central-1:123456789012:stack/Test/*"
 
 // loose lists what is wrong with the identity policies of a template (rule 21).

@@ -19,8 +19,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/infra"
 )
 
-// schemas names the wheel of cfn-lint, which holds the schemas of CloudFormation's resource types, each with the permissions that
-// its handlers need. testdata/cloudformation.json has those of the types that our templates hold:
+// schemas names the wheel of cfn-lint, which holds the schemas of CloudFormation's resource types, each with
+// the permissions that its handlers need. testdata/cloudformation.json has those of the types that our
+// templates hold:
 //
 //	pip download --no-deps cfn-lint==1.58.0
 //	go test ./infra -run TestPermissionsOfCloudFormation -schemas $PWD/cfn_lint-1.58.0-py3-none-any.whl -update
@@ -115,7 +116,8 @@ var elsewhere = map[string]string{
 	"logs:DescribeLogGroups": "*", "logs:DescribeResourcePolicies": "*", "cloudwatch:DescribeAlarms": "*", "cloudwatch:PutMetricData": "*", "application-autoscaling:Describe*": "*",
 }
 
-// only are permissions that a handler needs where a resource has a property, by its path. The others are needed always.
+// only are permissions that a handler needs where a resource has a property, by its path. The others are
+// needed always.
 var only = map[string]map[string]string{
 	"AWS::DynamoDB::GlobalTable": {
 		"dynamodb:CreateTableReplica": "Replicas.1", "dynamodb:DeleteTableReplica": "Replicas.1", "dynamodb:DisassociateTableReplica": "Replicas.1", "dynamodb:UpdateTableReplicaAutoScaling": "Replicas.1",
@@ -253,8 +255,8 @@ func like(pattern, text string) bool {
 	return false
 }
 
-// docs/aws-deploy-policy.json allows what CloudFormation needs for every resource of the template, as the schemas of the resource
-// types say, and nothing besides.
+// docs/aws-deploy-policy.json allows what CloudFormation needs for every resource of the template, as the
+// schemas of the resource types say, and nothing besides.
 func TestDeployPolicy(t *testing.T) {
 	var policy deployPolicy
 	if err := json.Unmarshal([]byte(file(t, "docs", "aws-deploy-policy.json")), &policy); err != nil {
@@ -319,7 +321,8 @@ func rowOf(t *testing.T, setting string) (actions []string) {
 	return actions
 }
 
-// covers reports whether an action of a policy is, or stands for, an action; the latter may itself end with a *.
+// covers reports whether an action of a policy is, or stands for, an action; the latter may itself end with a
+// *.
 func covers(allowed, action string) bool {
 	begin, wild := strings.CutSuffix(allowed, "*")
 	return allowed == action || wild && strings.HasPrefix(action, begin)

@@ -11,9 +11,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// GrantSubmit lets a role or user of the app submit orders, follow and cancel them, and answer a step with a token. A principal
-// from outside of the app gets the policy Application. A program that answers without a token, in the name of a person or another
-// system, needs engine.Control().GrantSendMessages(role): with it the program can send every command.
+// GrantSubmit lets a role or user of the app submit orders, follow and cancel them, and answer a step with a
+// token. A principal from outside of the app gets the policy Application. A program that answers without a
+// token, in the name of a person or another system, needs engine.Control().GrantSendMessages(role): with it
+// the program can send every command.
 func (s *Stepkeeper) GrantSubmit(to awsiam.IGrantable) {
 	grant(to, s.applicationAccess())
 }
@@ -72,8 +73,8 @@ func (s *Stepkeeper) Agent(name string) awslambda.IFunction {
 // Intake is where applications send their orders.
 func (s *Stepkeeper) Intake() awssqs.IQueue { return s.queues[port.Intake].queue }
 
-// Control is where the operator's commands go: undo, resubmit, resolve, close, move, answers without a token. A sender may do
-// all of that.
+// Control is where the operator's commands go: undo, resubmit, resolve, close, move, answers without a token.
+// A sender may do all of that.
 func (s *Stepkeeper) Control() awssqs.IQueue { return s.queues[port.Control].queue }
 
 // Requests is the queue of an agent; nil for an unknown name.

@@ -115,10 +115,13 @@ func (s *Stepkeeper) applicationAccess() []awsiam.PolicyStatement {
 
 const stackOutputs = "Outputs" // the ID of that statement
 
-// stackARN matches the stack as IAM sees it: a caller that names it asks for stack/NAME/*, and one that has its ARN for stack/NAME/UUID.
+// stackARN matches the stack as IAM sees it: a caller that names it asks for stack/NAME/*, and one that has
+// its ARN for stack/NAME/UUID.
 func (s *Stepkeeper) stackARN() *string {
 	stack := awscdk.Stack_Of(s.Construct)
-	return stack.FormatArn(&awscdk.ArnComponents{Service: str("cloudformation"), Resource: str("stack"), ResourceName: str(*stack.StackName() + "/*")})
+	return stack.FormatArn(&awscdk.ArnComponents{
+		Service: str("cloudformation"), Resource: str("stack"), ResourceName: str(*stack.StackName() + "/*"),
+	})
 }
 
 // operatorAccess is all that an operator may: what an application may, and more.
@@ -147,7 +150,8 @@ func (s *Stepkeeper) operatorAccess() []awsiam.PolicyStatement {
 			"sqs:CancelMessageMoveTask", "sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:ListMessageMoveTasks", "sqs:ReceiveMessage", "sqs:StartMessageMoveTask",
 		}, dead...),
 		readMetrics(),
-		allow("CommandAndRedrive", send, append(requests, s.queues[port.Control].queue.QueueArn(), s.queues[port.Replies].queue.QueueArn())...),
+		allow("CommandAndRedrive", send,
+			append(requests, s.queues[port.Control].queue.QueueArn(), s.queues[port.Replies].queue.QueueArn())...),
 	)
 }
 

@@ -35,7 +35,8 @@ const (
 	inAccount = "eu-central-1:" + accountID + ":"
 )
 
-// guard stands in the place of AWS: it evaluates each call by one of the template's managed policies, and answers it.
+// guard stands in the place of AWS: it evaluates each call by one of the template's managed policies, and
+// answers it.
 type guard struct {
 	template  map[string]templateResource
 	outputs   map[string]string

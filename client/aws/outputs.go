@@ -89,12 +89,7 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 			o.High[queue] = value(idOf(port.High(queue)) + "Url")
 		}
 	}
-	o.Workflows = map[string]string{}
-	for key, hash := range values {
-		if name, ok := strings.CutPrefix(key, prefix+"Workflow"); ok {
-			o.Workflows[name] = hash
-		}
-	}
+	o.Workflows = workflowsOf(values, prefix)
 	if names := values[prefix+"Scheduled"]; names != "" {
 		o.Scheduled = strings.Split(names, ",")
 	}
@@ -109,6 +104,17 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 		return Outputs{}, fmt.Errorf("its output %sShards is %.40q; a number from 1 is meant", prefix, shards)
 	}
 	return o, nil
+}
+
+// workflowsOf reads the hashes of the workflows, by their names.
+func workflowsOf(values map[string]string, prefix string) map[string]string {
+	hashes := map[string]string{}
+	for key, hash := range values {
+		if name, ok := strings.CutPrefix(key, prefix+"Workflow"); ok {
+			hashes[name] = hash
+		}
+	}
+	return hashes
 }
 
 // deadOf reads the addresses of the queues of dead letters, by the names of the queues whose they are.

@@ -54,8 +54,8 @@ func guarded(t *testing.T, policy string) *guard {
 	return g
 }
 
-// calls are what programs and the command line do with a client, by their names. Where a command waits for its verdict, the
-// guard ends the wait when the command has been sent.
+// calls are what programs and the command line do with a client, by their names. Where a command waits for
+// its verdict, the guard ends the wait when the command has been sent.
 func calls(g *guard) map[string]func(t *testing.T, c *client.Client) error {
 	letter := func(queue string) client.Handling {
 		return client.Handling{Queue: queue, All: true, By: "ada", Reason: "test", Rate: 1000, Record: func(client.Handled) error { return nil }}
@@ -141,8 +141,9 @@ func calls(g *guard) map[string]func(t *testing.T, c *client.Client) error {
 	return all
 }
 
-// Every call of the client, which is every call of the command line, is allowed to an operator, and those of an application to an
-// application and no other, with the ARNs that IAM sees: of a stack that is named, stack/NAME/*.
+// Every call of the client, which is every call of the command line, is allowed to an operator, and those of
+// an application to an application and no other, with the ARNs that IAM sees: of a stack that is named,
+// stack/NAME/*.
 func TestPoliciesAllowWhatIsCalled(t *testing.T) {
 	application := []string{"submit", "get", "submitted", "cancel", "early cancel", "answer by token", "schedules"}
 	for _, policy := range []string{"Application", "Operator"} {

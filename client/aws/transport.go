@@ -407,8 +407,9 @@ func (t *transport) Command(ctx context.Context, c message.Control) (client.Verd
 	return t.verdict(ctx, c)
 }
 
-// queueOf is the queue that a command goes to: the control queue is the operator's, and what an application may send goes to
-// the intake queue, which it may send to. There it overtakes the orders if the stack has a queue for high priority.
+// queueOf is the queue that a command goes to: the control queue is the operator's, and what an application
+// may send goes to the intake queue, which it may send to. There it overtakes the orders if the stack has a
+// queue for high priority.
 func (t *transport) queueOf(c *message.Control) string {
 	if t.Outputs.IntakeCommands && c.ForApplications() {
 		return port.Intake

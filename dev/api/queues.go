@@ -12,8 +12,8 @@ import (
 
 // intake takes messages to the intake queue: acknowledged after the commit (P27). What cannot be
 // read or is refused is acknowledged too, as SQS would; the backend notifies the application. Of a
-// newer schema nothing is known, and no newer program stands behind this queue: its sender is notified. A command that
-// an application may send is carried out as one of the control queue.
+// newer schema nothing is known, and no newer program stands behind this queue: its sender is notified. A
+// command that an application may send is carried out as one of the control queue.
 func (e *edge) intake(ctx context.Context, bodies [][]byte) []error {
 	errs := make([]error, len(bodies))
 	var orders []message.SubmitOrder
@@ -73,7 +73,8 @@ func (e *edge) control(ctx context.Context, bodies [][]byte) []error {
 	return errs
 }
 
-// handled carries out a command that came as a message. Its verdict, accepted or not, is kept in the task for its sender to read (P5).
+// handled carries out a command that came as a message. Its verdict, accepted or not, is kept in the task for
+// its sender to read (P5).
 func (e *edge) handled(ctx context.Context, from Rejected, c *message.Control) error {
 	_, err := e.backend.Command(ctx, *c)
 	switch {

@@ -10,8 +10,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
-// Applications may send to the intake queue alone: a cancel, and an answer that has a token. Every other command that comes there
-// goes to quarantine, with its reason, and changes nothing.
+// Applications may send to the intake queue alone: a cancel, and an answer that has a token. Every other
+// command that comes there goes to quarantine, with its reason, and changes nothing.
 func TestCommandsOfApplications(t *testing.T) {
 	for _, queue := range []string{port.Intake, port.High(port.Intake)} {
 		w, _, sent := linked(t, `{"who":["ann","bob"]}`)

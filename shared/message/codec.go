@@ -56,8 +56,8 @@ func SubmitOf(d port.Delivery) (SubmitOrder, error) {
 	return DecodeSubmit(body)
 }
 
-// IntakeOf reads a message of the intake queue: a submission, or a command that an application may send there.
-// Nothing vouches for the sender, so the commands are a Cancel and an Answer that has a token.
+// IntakeOf reads a message of the intake queue: a submission, or a command that an application may send
+// there. Nothing vouches for the sender, so the commands are a Cancel and an Answer that has a token.
 func IntakeOf(d port.Delivery) (SubmitOrder, *Control, error) {
 	o, err := SubmitOf(d)
 	if err == nil {
@@ -80,7 +80,8 @@ func IntakeOf(d port.Delivery) (SubmitOrder, *Control, error) {
 		return SubmitOrder{}, nil, err
 	}
 	if !c.ForApplications() {
-		return SubmitOrder{}, nil, unreadable("the intake queue takes orders, cancels, and answers that have a token; send this %s to the control queue", c.Kind)
+		return SubmitOrder{}, nil, unreadable(
+			"the intake queue takes orders, cancels, and answers that have a token; send this %s to the control queue", c.Kind)
 	}
 	return SubmitOrder{}, c, nil
 }

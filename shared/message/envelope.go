@@ -76,7 +76,8 @@ const (
 )
 
 // Control is a message to the control queue: Wake and Settle from inside; Cancel, Undo, Resubmit,
-// Resolve, Close, Move and Answer from the operator. Applications send some to the intake queue, see ForApplications. Fields that a kind does not use are absent.
+// Resolve, Close, Move and Answer from the operator. Applications send some to the intake queue, see
+// ForApplications. Fields that a kind does not use are absent.
 type Control struct {
 	Schema   int         `json:"schema"`
 	Kind     ControlKind `json:"kind"`
@@ -112,8 +113,8 @@ func (m *Control) Major() int {
 	return Schema
 }
 
-// ForApplications reports whether an application may send the command, to the intake queue: a Cancel, or an Answer that has a token.
-// Every other command is the operator's, and goes to the control queue.
+// ForApplications reports whether an application may send the command, to the intake queue: a Cancel, or an
+// Answer that has a token. Every other command is the operator's, and goes to the control queue.
 func (m *Control) ForApplications() bool {
 	return m.Kind == Cancel || m.Kind == Answer && m.Token != ""
 }
