@@ -112,3 +112,28 @@ func TestNoOrderHasTheIDOfAChild(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// P40: the ID of a child always fits, however long that of its parent is. An order of 128 characters, of
+// which nothing is left for its children's names, is done; and where its children fail it is undone.
+func TestChildrenOfOrdersWithLongIDs(t *testing.T) {
+	for _, refuse := range []bool{false, true} {
+		w := parentFixture(t)
+		w.shop.refuse.Store(refuse)
+		s := w.open()
+		id := strings.Repeat("p", core.MaxID)
+		submitParent(t, s, id, 12)
+		task := wait(t, s, id)
+		want, effects := core.Processed, 24
+		if refuse {
+			want, effects = core.Compensated, 0
+		}
+		if task.ProcessState != want || w.shop.standing() != effects {
+			t.Errorf("the order is %s (%s), %d effects stand", task.ProcessState, task.EndText, w.shop.standing())
+		}
+		child := core.Parent{OrderID: id, Step: "all", Index: 0}.ChildID()
+		if c := wait(t, s, child); c.ProcessState != want || len(child) > core.MaxID {
+			t.Errorf("its child %s is %s", child, c.ProcessState)
+		}
+		closeRuntime(t, s)
+	}
+}

@@ -1,6 +1,9 @@
 package core
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+)
 
 // maxVerdicts is how many answers to commands a task keeps (P5).
 const maxVerdicts = 8
@@ -393,19 +396,25 @@ func (r *deciding) lastActivity(i int) Time {
 	return r.t.Steps[i].LastStopBy.Add(skew)
 }
 
-// closeCommand is the operator's decision to end a task in Error as it stands (P48). Its steps keep their
-// states: what they did stays as the operator found it.
+// closeCommand is the operator's decision to end a task as it stands (P48). Its steps keep their states: what
+// they did stays as the operator found it. Children that never answered are cancelled, in case their requests
+// still arrive.
 func (r *deciding) closeCommand(_ int, ev Event) (string, error) {
 	e := ev.(Close)
 	if reason := r.checkCommand(e.Command); reason != "" {
 		return r.reject(e.ID, "close", reason)
 	}
-	if reason := r.closeRefusal(); reason != "" {
+	if reason := r.closeRefusal(e.Absent); reason != "" {
 		return r.reject(e.ID, "close", reason)
 	}
 	r.t.Command++
 	r.accept(e.ID, "close", "")
 	r.clearEnd()
+	for i := range r.t.Steps {
+		if s := &r.t.Steps[i]; s.Children.running() {
+			s.children().Stopped = true
+		}
+	}
 	r.t.Closing = &Closing{By: e.By, Reason: TrimMessage(e.Reason)}
 	r.enterEnd(Closed)
 	return "", nil
@@ -413,14 +422,22 @@ func (r *deciding) closeCommand(_ int, ev Event) (string, error) {
 
 // closeRefusal says why the task cannot be closed; "" where that is possible. Nothing may be able to take
 // effect afterwards, since what the operator found is what stays.
-func (r *deciding) closeRefusal() string {
-	if r.t.ProcessState != Error {
+func (r *deciding) closeRefusal(absent []string) string {
+	silent := false // it waits for children that never answer
+	for i := range r.t.Steps {
+		for _, id := range r.t.OpenChildren(&r.t.Steps[i]) {
+			if !slices.Contains(absent, id) {
+				return "step " + r.t.Steps[i].Name +
+					" has children that have not ended, for instance " + id + "; end those first"
+			}
+			silent = true
+		}
+	}
+	if r.t.ProcessState != Error && !silent {
 		return "only a task in Error can be closed; this one is " + string(r.t.ProcessState)
 	}
 	for i := range r.t.Steps {
 		switch s := &r.t.Steps[i]; {
-		case s.State == Waiting && s.Children.running():
-			return "step " + s.Name + " has children that have not ended; end those first: list them by their IDs, " + Parent{OrderID: r.t.OrderID, Step: s.Name}.ChildID() + " and so on"
 		case s.InFlight():
 			return "step " + s.Name + " is in flight; wait for its reply, or until its time has passed (" + s.CompleteBy.String() + ") and the Supervisor has looked at it"
 		case s.Attempted() && r.at.Now <= r.lastActivity(i):

@@ -136,14 +136,23 @@ const (
 	maxFailedAt    = 20
 )
 
+// MaxID is the longest ID of a task, in bytes.
+const MaxID = 128
+
 // ChildID is the ID of a child task. The order of a task never changes, and that of a child can in the parent's next
-// run: so that run has children of its own.
+// run: so that run has children of its own. An ID longer than MaxID ends with its hash, after two ChildMarks,
+// which no other ID has: every child of every order has an ID that its readers accept.
 func (p Parent) ChildID() string {
 	id := p.OrderID + ChildMark + p.Step + ChildMark + strconv.Itoa(p.Index)
 	if p.Run > 0 {
 		id += "." + strconv.Itoa(p.Run)
 	}
-	return id
+	if len(id) <= MaxID {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	tail := ChildMark + ChildMark + hex.EncodeToString(sum[:16])
+	return id[:MaxID-len(tail)] + tail
 }
 
 // ChildMark stands in the IDs of child tasks only.

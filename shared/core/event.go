@@ -118,10 +118,14 @@ type Resolve struct {
 	Sender
 }
 
-// Close is the operator's decision to end a task in Error as it stands (P48).
+// Close is the operator's decision to end a task as it stands: one in Error, or one whose children never
+// answer (P48).
 type Close struct {
 	ID      string
 	Command int
+	// Absent lists the open children that will not end by themselves, as the actor that decides has found
+	// them: they are not stored, are damaged, or have ended.
+	Absent []string
 	Sender
 }
 

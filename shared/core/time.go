@@ -119,7 +119,11 @@ func (t *Time) UnmarshalJSON(b []byte) error {
 
 // DurationOf converts from the standard library, rounding up to a whole millisecond.
 func DurationOf(d time.Duration) Duration {
-	return Duration((d + time.Millisecond - 1) / time.Millisecond)
+	whole := Duration(d / time.Millisecond)
+	if d%time.Millisecond > 0 {
+		whole++
+	}
+	return whole
 }
 
 // Std converts to the standard library.

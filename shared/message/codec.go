@@ -113,10 +113,10 @@ func decode[T any](data []byte, check func(*T) error) (*T, error) {
 	if i := firstBadByte(data); i >= 0 {
 		return nil, unreadable("byte %d is not UTF-8", i)
 	}
-	if err := rawjson.CheckMessageDepth(data); err != nil {
+	m := new(T)
+	if err := rawjson.CheckMessageDepth(data, envelope(m)); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
-	m := new(T)
 	if err := json.Unmarshal(data, m); err != nil {
 		if newer(data, highest(m)) {
 			return nil, ErrNewer
@@ -127,6 +127,18 @@ func decode[T any](data []byte, check func(*T) error) (*T, error) {
 		return nil, err
 	}
 	return m, nil
+}
+
+// envelope returns how many levels of a message stand around a value that came from outside. The output in a
+// status may be a list of what child orders have answered.
+func envelope(m any) int {
+	switch m.(type) {
+	case *Child:
+		return 2
+	case *Status:
+		return 3
+	}
+	return 1
 }
 
 // newer: a newer major may have changed the type of any field but this one.

@@ -9,8 +9,11 @@ const MaxLevels = 64
 // CheckDepth refuses a value that is nested deeper than MaxLevels. The error says where, and what to do.
 func CheckDepth(value []byte) error { return checkDepth(value, MaxLevels) }
 
-// CheckMessageDepth refuses a message whose value is nested deeper than MaxLevels: its envelope is one level more.
-func CheckMessageDepth(message []byte) error { return checkDepth(message, MaxLevels+1) }
+// CheckMessageDepth refuses a message whose value is nested deeper than MaxLevels, in an envelope of that
+// many levels more.
+func CheckMessageDepth(message []byte, envelope int) error {
+	return checkDepth(message, MaxLevels+envelope)
+}
 
 func checkDepth(data []byte, limit int) error {
 	if at := TooDeep(data, limit); at >= 0 {

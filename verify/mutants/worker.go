@@ -60,6 +60,8 @@ var ofWorker = []Mutant{
 	{Name: "P45-refused-credentials-are-tried-again-at-once", File: handling, Func: "handling.judge", Old: " && !f.turnedAway()", New: ""},
 	{Name: "P45-a-call-in-doubt-is-not-counted", File: handling, Func: "handling.judge", Old: "!f.Permanent && core.Uncounted(f.Code)", New: "false"},
 	{Name: "P45-not-yet-opens-the-breaker", File: handling, Func: "handling.judge", Old: " && f.Code != core.CodeNotYet", New: ""},
+	{Name: "codec-reply-with-a-wait-below-zero", File: "functions/agent/worker/failure.go", Func: "classify", Old: "max(0, f.RetryAfter)", New: "f.RetryAfter"},
+	{Name: "codec-reply-with-a-code-that-grows", File: "functions/agent/worker/failure.go", Func: "classify", Old: "strings.ToValidUTF8(core.RedactText(f.Code), \"\\ufffd\")", New: "core.RedactText(f.Code)"},
 	{Name: "P45-not-yet-is-no-proof", File: "functions/agent/worker/failure.go", Func: "NotYet", Old: "NoEffect: true, ", New: ""},
 	{Name: "P45-not-yet-forgets-its-time", File: "functions/agent/worker/failure.go", Func: "NotYet", Old: "max(0, after)", New: "max(0, min(after, 0))"},
 	{Name: "P45-not-yet-is-tried-again-at-once", File: "functions/agent/worker/failure.go", Func: "Failure.turnedAway", Old: " || f.Code == core.CodeNotYet", New: ""},

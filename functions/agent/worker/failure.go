@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -96,9 +97,11 @@ func classify(err error) Failure {
 	default:
 		f.Code = "failed"
 	}
-	if f.Code = core.RedactText(f.Code); len(f.Code) > maxCode {
-		f.Code = f.Code[:maxCode]
+	f.Code = strings.ToValidUTF8(core.RedactText(f.Code), "\ufffd")
+	if len(f.Code) > maxCode {
+		f.Code = strings.ToValidUTF8(f.Code[:maxCode], "")
 	}
+	f.RetryAfter = max(0, f.RetryAfter)
 	if err != nil && core.RedactText(err.Error()) != err.Error() {
 		f.Err = redacted{err}
 	}
