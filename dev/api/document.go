@@ -64,7 +64,7 @@ func writeFormat(w io.Writer, v any) error {
 
 // readFormat reads a body that is nested within the limit.
 func readFormat(data []byte, to any) error {
-	if err := rawjson.CheckDepth(data); err != nil {
+	if err := rawjson.CheckBounds(data); err != nil {
 		return err
 	}
 	return huma.DefaultJSONFormat.Unmarshal(data, to)

@@ -126,7 +126,7 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) (any, error) {
 
 // read decodes the input. Unknown fields are those of newer SDKs: tolerated.
 func (c *call) read(to any) error {
-	err := rawjson.CheckDepth(c.body)
+	err := rawjson.CheckBounds(c.body)
 	if err == nil {
 		err = json.Unmarshal(c.body, to)
 	}

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
@@ -28,7 +26,7 @@ type Expressions struct {
 
 	refusals []*program
 	output   *template
-	schemas  []*jsonschema.Schema // of the values of events; nil: any value
+	schemas  []*answerSchema // of the values of events; nil: any value
 }
 
 var _ core.Expressions = (*Expressions)(nil)
@@ -45,7 +43,7 @@ func Compile(d *core.Definition) (*Expressions, error) {
 	}
 	n := len(d.Steps)
 	x := &Expressions{inputs: make([]*template, n), orders: make([]*template, n), undos: make([]*template, n), whens: make([]*program, n), refusals: make([]*program, n),
-		schemas: make([]*jsonschema.Schema, n)}
+		schemas: make([]*answerSchema, n)}
 	for i := range d.Steps {
 		if err := x.compileStep(i, &d.Steps[i], scope, answered); err != nil {
 			return nil, fmt.Errorf("workflow %s, step %s: %w", d.Name, d.Steps[i].Name, err)

@@ -48,7 +48,7 @@ type template struct {
 
 // parseTemplate reads the JSON form of a template.
 func parseTemplate(data json.RawMessage, scope Scope) (*template, error) {
-	if err := checkDepth(data); err != nil {
+	if err := checkRead(data); err != nil {
 		return nil, at(string(data), err)
 	}
 	var compact bytes.Buffer
@@ -134,7 +134,7 @@ func splice(b []byte, p *path, env *core.Environment) ([]byte, error) {
 	if len(raw) > 4*MaxResult { // before the copy; white space may still make it small enough
 		return nil, errLarge
 	}
-	if err := checkDepth(raw); err != nil {
+	if err := checkRead(raw); err != nil {
 		return nil, err
 	}
 	buf := bytes.NewBuffer(b)

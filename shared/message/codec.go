@@ -114,7 +114,7 @@ func decode[T any](data []byte, check func(*T) error) (*T, error) {
 		return nil, unreadable("byte %d is not UTF-8", i)
 	}
 	m := new(T)
-	if err := rawjson.CheckMessageDepth(data, envelope(m)); err != nil {
+	if err := rawjson.CheckMessageBounds(data, envelope(m)); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	if err := json.Unmarshal(data, m); err != nil {
@@ -222,7 +222,7 @@ func (m *Reply) Check() error {
 	case m.Error != nil && len(m.Error.Code) > maxCode:
 		return unreadable("error.code has %d bytes; a short word of at most %d is meant", len(m.Error.Code), maxCode)
 	}
-	if err := rawjson.CheckDepth(m.Output); err != nil {
+	if err := rawjson.CheckBounds(m.Output); err != nil {
 		return unreadable("output: %v", err)
 	}
 	return nil
@@ -344,7 +344,7 @@ func (m *Control) checkInput() error {
 	if err := strictJSON(m.Input); err != nil {
 		return unreadable("input: %v", err)
 	}
-	if err := rawjson.CheckDepth(m.Input); err != nil {
+	if err := rawjson.CheckBounds(m.Input); err != nil {
 		return unreadable("input: %v", err)
 	}
 	return nil
@@ -371,7 +371,7 @@ func (m *Control) checkAnswer() error {
 	case m.Tries < 0:
 		return unreadable("tries counts from 0")
 	}
-	if err := rawjson.CheckDepth(m.Value); err != nil {
+	if err := rawjson.CheckBounds(m.Value); err != nil {
 		return unreadable("value: %v", err)
 	}
 	return nil

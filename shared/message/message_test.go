@@ -130,6 +130,39 @@ func TestOneLevelTooDeep(t *testing.T) {
 	}
 }
 
+// Numbers are bounded in every message that holds a value of a person or a service, also in one that this process made.
+func TestNumbersWithoutBounds(t *testing.T) {
+	for number, fits := range map[string]bool{
+		strings.Repeat("7", 128): true, strings.Repeat("7", 129): false, "-1.5e-999": true, "1e1000": false, "1e9999999": false,
+	} {
+		value := json.RawMessage(`{"n":[` + number + `]}`)
+		parent := core.Parent{OrderID: "o", Step: "s", Attempt: 1}
+		reply := &message.Reply{Schema: 1, OrderID: "o", Step: "s", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeDone, Output: value}
+		ended := &message.Child{Schema: message.ChildSchema, Ended: &core.ChildEnded{Parent: parent, State: core.ChildProcessed, Output: value}}
+		answer := &message.Control{Schema: message.AnswerSchema, Kind: message.Answer, OrderID: "o", ID: "i", Name: "e", By: "ann", Value: value}
+		resubmit := &message.Control{Kind: message.Resubmit, OrderID: "o", ID: "i", Step: "s", Input: value}
+		resubmit.Schema = resubmit.Major()
+		order := message.SubmitOrder{Schema: 1, OrderID: "o", Workflow: "w", Order: value}
+		asBytes, _ := reply.Encode()
+		for what, err := range map[string]error{
+			"order":                 order.Check(),
+			"order as bytes":        second(message.DecodeSubmit(fmt.Appendf(nil, `{"schema":1,"orderId":"o","workflow":"w","order":%s}`, value))),
+			"reply as bytes":        second(message.DecodeReply(asBytes)),
+			"reply in memory":       second(message.ReplyOf(port.Delivery{Message: port.Message{Value: reply}})),
+			"end of a child":        second(message.ChildOf(port.Delivery{Message: port.Message{Value: ended}})),
+			"answer":                answer.Check(),
+			"resubmit":              resubmit.Check(),
+			"request":               second(message.DecodeRequest(fmt.Appendf(nil, `{"more":%s}`, value))),
+			"status":                second(message.DecodeStatus(fmt.Appendf(nil, `{"more":%s}`, value))),
+			"command with a member": second(message.DecodeControl(fmt.Appendf(nil, `{"schema":1,"kind":"settle","task":"o","more":%s}`, value))),
+		} {
+			if refused := err != nil && strings.Contains(err.Error(), "a number is out of bounds"); refused == fits {
+				t.Errorf("%s, %.12s: %v", what, number, err)
+			}
+		}
+	}
+}
+
 // The sender of a bad order is notified, if the order names its reply-to.
 func TestRefusedSubmissionKeepsItsSender(t *testing.T) {
 	o, err := message.DecodeSubmit([]byte(`{"schema":1,"priority":7,"orderId":"o-1","replyTo":"shop","x":1}`))

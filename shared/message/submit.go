@@ -176,7 +176,7 @@ func (o *SubmitOrder) Check() error {
 	case o.Deadline != 0 && (o.Deadline < 0 || o.Deadline > maxDeadline):
 		return refuse(CodeInvalid, "deadline", "deadline must be between the years 1970 and 9999")
 	}
-	if err := rawjson.CheckDepth(o.Order); err != nil {
+	if err := rawjson.CheckBounds(o.Order); err != nil {
 		return refuse(CodeInvalid, "order", "order: %v", err)
 	}
 	return nil

@@ -3,8 +3,8 @@ package mutants
 // ofAPI are mutants of the HTTP edge of embedded mode.
 var ofAPI = []Mutant{
 	// What comes in.
-	{Name: "api-command-of-any-depth", File: "dev/api/document.go", Func: "readFormat", Old: "rawjson.CheckDepth(data)", New: "rawjson.CheckDepth(nil)"},
-	{Name: "api-queue-request-of-any-depth", File: "dev/sqsproto/handler.go", Func: "call.read", Old: "rawjson.CheckDepth(c.body)", New: "rawjson.CheckDepth(nil)"},
+	{Name: "api-command-of-any-depth", File: "dev/api/document.go", Func: "readFormat", Old: "rawjson.CheckBounds(data)", New: "rawjson.CheckBounds(nil)"},
+	{Name: "api-queue-request-of-any-depth", File: "dev/sqsproto/handler.go", Func: "call.read", Old: "rawjson.CheckBounds(c.body)", New: "rawjson.CheckBounds(nil)"},
 
 	// A document that cannot be read.
 	{Name: "P27-damage-stops-the-start", File: "functions/scheduler/restart.go", Func: "Scheduler.restart", Old: "case errors.Is(failed, port.ErrDamaged):", New: "case false:"},

@@ -86,5 +86,5 @@ var ofHTTPAgent = []Mutant{
 	{Name: "httpagent-unsolicited-bytes-are-logged", File: httpCall, Func: "Service.exchange", Old: "guardStandardLog()", New: "_ = 0"},
 
 	// How deep.
-	{Name: "httpagent-answer-of-any-depth", File: "functions/agent/httpagent/response.go", Func: "answer.output", Old: "rawjson.CheckDepth(body)", New: "rawjson.CheckDepth(nil)"},
+	{Name: "httpagent-answer-of-any-depth", File: "functions/agent/httpagent/response.go", Func: "answer.output", Old: "rawjson.CheckBounds(body)", New: "rawjson.CheckBounds(nil)"},
 }

@@ -29,7 +29,7 @@ var ofWorker = []Mutant{
 	{Name: "P24-no-check-before-a-second-attempt", File: handling, Func: "handling.checked", Old: "(h.req.Attempt > 1 || h.doubt != nil)", New: "h.doubt != nil"},
 	{Name: "P24-no-check-before-an-own-retry", File: handling, Func: "handling.checked", Old: "(h.req.Attempt > 1 || h.doubt != nil)", New: "h.req.Attempt > 1"},
 	{Name: "P28-output-of-any-size", File: handling, Func: "encode", Old: "if len(out) > MaxOutput {", New: "if false {"},
-	{Name: "P28-output-of-any-depth", File: handling, Func: "encode", Old: "rawjson.CheckDepth(out)", New: "rawjson.CheckDepth(nil)"},
+	{Name: "P28-output-of-any-depth", File: handling, Func: "encode", Old: "rawjson.CheckBounds(out)", New: "rawjson.CheckBounds(nil)"},
 	{Name: "I13-a-shutdown-is-a-failure", File: handling, Func: "handling.run", Old: "h.failed != nil && errors.Is(ctx.Err(), context.Canceled) && !h.failed.Permanent", New: "false"},
 	{Name: "P31-context-ends-by-the-agents-clock", File: handling, Func: "handling.limit", Old: "time.Until(end)", New: "end.Sub(now)"},
 	{Name: "P31-plain-without-a-ledger", File: handling, Func: "handling.run", Old: "h.req.Grade == core.Plain && w.Ledger == nil", New: "false"},

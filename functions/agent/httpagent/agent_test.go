@@ -587,6 +587,24 @@ func TestTLS(t *testing.T) {
 	}
 }
 
+// An answer with a number out of bounds is refused before anything computes with it.
+func TestAnswersWithNumbersOutOfBounds(t *testing.T) {
+	number := ""
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintf(w, `{"n":%s}`, number) }))
+	defer srv.Close()
+	s := serviceOf(t, fmt.Sprintf(`{"agents":{"payment":{"url":%q,"operations":{"charge":{"path":"/charges"}}}}}`, srv.URL), Options{})
+	for _, number = range []string{"1e1000", strings.Repeat("7", 129)} {
+		_, err := run(s, call())
+		if f := failureOf(t, err); !f.Permanent || f.NoEffect || f.Code != "response-number" || !f.Happened || !strings.Contains(f.Error(), "send it as a text") {
+			t.Errorf("%s: %+v", number, f)
+		}
+	}
+	number = "1e999"
+	if _, err := run(s, call()); err != nil {
+		t.Error(err)
+	}
+}
+
 // An answer that is nested too deep is refused before it goes anywhere, with a text that says what
 // to do; where it is not read, it does not matter.
 func TestAnswersNestedTooDeep(t *testing.T) {

@@ -3,6 +3,7 @@ package httpagent
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -26,7 +27,7 @@ type class struct {
 
 // answers is the whole table; the first line that fits counts. 2xx is done: 202 too, so a service
 // that answers before it has done its work must be asked by a check, or answer later. An empty
-// body is an empty output. A body that is no JSON, or nested too deep, is a permanent failure (what
+// body is an empty output. A body that is no JSON, is nested too deep, or has a number out of bounds is a permanent failure (what
 // comes after the step could not read it) unless the operation says output: ignore.
 //
 // A refusal (4xx) is taken as proof that nothing was done: a service that refuses after its effect
@@ -78,8 +79,12 @@ func (a *answer) output(ignore bool) (json.RawMessage, error) {
 	case !json.Valid(body):
 		return nil, done("response-not-json", "%s was done, but its answer is not JSON; let the service answer JSON, or say output: ignore", a.what)
 	}
-	if err := rawjson.CheckDepth(body); err != nil {
-		return nil, done("response-too-deep", "%s was done, but its answer cannot be kept: %w; or say output: ignore", a.what, err)
+	if err := rawjson.CheckBounds(body); err != nil {
+		code := "response-too-deep"
+		if errors.Is(err, rawjson.ErrNumber) {
+			code = "response-number"
+		}
+		return nil, done(code, "%s was done, but its answer cannot be kept: %w; or say output: ignore", a.what, err)
 	}
 	return a.service.agent.redact.output(body), nil
 }

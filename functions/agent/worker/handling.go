@@ -335,7 +335,7 @@ func encode(value any) (json.RawMessage, error) {
 		return nil, &Failure{Permanent: true, Happened: true, Code: codeTooLarge,
 			Err: fmt.Errorf("the operation was done, but its output has %d bytes and the limit is %d; store it elsewhere and answer a reference", len(out), MaxOutput)}
 	}
-	if err := rawjson.CheckDepth(out); err != nil {
+	if err := rawjson.CheckBounds(out); err != nil {
 		return nil, &Failure{Permanent: true, Happened: true, Code: codeOutput, Err: fmt.Errorf("the operation was done, but its output cannot be kept: %w", err)}
 	}
 	return out, nil
