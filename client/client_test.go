@@ -180,7 +180,12 @@ func TestNotes(t *testing.T) {
 
 func TestOddIDs(t *testing.T) {
 	r := newRig(t)
-	for _, id := range []string{".", "..", "...", "a:b", "-", "order", strings.Repeat("x", 128)} {
+	for _, id := range []string{".", "..", "-", "-o", "--help"} {
+		if _, err := r.client.Submit(r.ctx, order(id)); !errors.Is(err, client.ErrInvalid) {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
+	for _, id := range []string{"...", ".o", "a:b", ":", "o-", "order", strings.Repeat("x", 128)} {
 		r.submit(id)
 		if got, err := r.client.Get(r.ctx, id); err != nil || got.OrderID != id {
 			t.Errorf("%q: %v", id, err)

@@ -61,14 +61,8 @@ func newHTTP(baseURL string, o httpOptions) (*overHTTP, error) {
 	return h, nil
 }
 
-// path escapes an order ID. "." and ".." are valid IDs and would vanish from a path.
-func path(id, rest string) string {
-	escaped := url.PathEscape(id)
-	if strings.Trim(id, ".") == "" {
-		escaped = strings.ReplaceAll(id, ".", "%2E")
-	}
-	return "/v1/orders/" + escaped + rest
-}
+// path escapes an order ID.
+func path(id, rest string) string { return "/v1/orders/" + url.PathEscape(id) + rest }
 
 // send makes one request; a status of 400 or more is an *Error.
 func (h *overHTTP) send(ctx context.Context, method, path, contentType string, body io.Reader) (*http.Response, error) {

@@ -122,12 +122,11 @@ func TestPages(t *testing.T) {
 	x := waiting()
 	x.Steps[0].Answers = &core.Answers{Round: 3}
 	b := &backend{question: answerpage.Read(x, asking(`{"question":"Pay?","show":{"total":12.50,"of":null,"note":"<none>"}}`), []byte(`{}`), core.TokenOf{Step: "approve", Run: 1, Person: "ann"})}
-	mux := http.NewServeMux()
-	mux.Handle(answerpage.Pattern, answerpage.New(b))
+	pages := answerpage.New(b)
 	do := func(method, path string, form url.Values) *httptest.ResponseRecorder {
 		w, r := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(form.Encode()))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		mux.ServeHTTP(w, r)
+		pages.ServeHTTP(w, r)
 		return w
 	}
 	const path = answerpage.Prefix + "o/secret"

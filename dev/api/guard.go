@@ -6,26 +6,73 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"runtime/debug"
 	"strings"
-
-	"github.com/stepkeeper/stepkeeper/dev/answerpage"
+	"unicode"
 )
 
-// guard stands before everything: it lets only programs of this machine in, and no panic out.
-//
-// Every page in a browser may send requests to the loopback interface. What gives such a request
-// away is its Origin, its Sec-Fetch-Site, or, where a name was rebound to 127.0.0.1, its Host.
+// guard stands before every handler: it lets no panic out, and refuses paths that a proxy could read in
+// another way.
 func guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(under http.ResponseWriter, r *http.Request) {
 		w := &response{ResponseWriter: under}
 		defer w.finish()
 		defer recovered(w)
-		if p := foreignOrigin(r); p != nil {
-			writeProblem(w, p)
+		if !plainPath(r.URL) {
+			writeProblem(w, problem(http.StatusBadRequest, CodeInvalid,
+				"the path has a dot segment, a doubled, encoded or backward slash, or a sign that no path here has; "+
+					"write it plainly"))
 			return
 		}
 		w.Header().Set("X-Content-Type-Options", "nosniff")
+		next.ServeHTTP(w, r)
+	})
+}
+
+// plainPath reports whether proxies and routers of every kind read the same segments from a path.
+func plainPath(u *url.URL) bool {
+	segments := strings.Split(strings.TrimPrefix(u.EscapedPath(), "/"), "/")
+	for i, escaped := range segments {
+		s, err := url.PathUnescape(escaped)
+		empty := s == "" && i < len(segments)-1
+		odd := strings.ContainsAny(s, `/\%;`) || strings.ContainsFunc(s, unicode.IsControl)
+		if err != nil || empty || odd || s == "." || s == ".." {
+			return false
+		}
+	}
+	return true
+}
+
+// thisMachine refuses requests whose Host does not name the loopback interface, because the name of another
+// site may resolve to 127.0.0.1.
+func thisMachine(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !loopbackHost(r.Host) {
+			writeProblem(w, problem(http.StatusForbidden, CodeForbidden,
+				"the host %.100q is not this machine's loopback address; "+
+					"use http://127.0.0.1 or http://localhost with the port", r.Host))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// ownOrigin refuses requests of pages of other origins. Every page in a browser may send requests to the
+// loopback interface; its Origin or Sec-Fetch-Site gives such a request away.
+func ownOrigin(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if o := r.Header.Get("Origin"); o != "" && o != "http://"+r.Host {
+			writeProblem(w, problem(http.StatusForbidden, CodeForbidden,
+				"a page of the origin %.100q may not use this interface; call it from a program", o))
+			return
+		}
+		if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "none" && site != "same-origin" {
+			writeProblem(w, problem(http.StatusForbidden, CodeForbidden,
+				"a page of another site may not use this interface (Sec-Fetch-Site: %.20s); call it from a program",
+				site))
+			return
+		}
 		next.ServeHTTP(w, r)
 	})
 }
@@ -69,27 +116,6 @@ func (w *response) begin() {
 func (w *response) finish() {
 	if w.status != 0 {
 		w.begin()
-	}
-}
-
-func foreignOrigin(r *http.Request) *Problem {
-	if !loopbackHost(r.Host) {
-		return problem(http.StatusForbidden, CodeForbidden,
-			"the host %.100q is not this machine's loopback address; use http://127.0.0.1 or http://localhost with the port", r.Host)
-	}
-	if strings.HasPrefix(r.URL.Path, answerpage.Prefix) { // P39: links come from mails, and only a token counts; its form has the origin null
-		return nil
-	}
-	if o := r.Header.Get("Origin"); o != "" && o != "http://"+r.Host {
-		return problem(http.StatusForbidden, CodeForbidden,
-			"a page of the origin %.100q may not use this interface; call it from a program", o)
-	}
-	switch site := r.Header.Get("Sec-Fetch-Site"); site {
-	case "", "none", "same-origin":
-		return nil
-	default:
-		return problem(http.StatusForbidden, CodeForbidden,
-			"a page of another site may not use this interface (Sec-Fetch-Site: %.20s); call it from a program", site)
 	}
 }
 

@@ -358,6 +358,7 @@ func TestOnlyThisMachineAndNoOtherOrigin(t *testing.T) {
 		{"name that begins well", []string{"Host", "127.0.0.1.evil.example"}, false},
 		{"other origin", []string{"Origin", "https://evil.example"}, false},
 		{"other port's origin", []string{"Origin", "http://127.0.0.1:1"}, false},
+		{"origin that begins well", []string{"Origin", r.url + ".evil.example"}, false},
 		{"null origin", []string{"Origin", "null"}, false},
 		{"cross-site", []string{"Sec-Fetch-Site", "cross-site"}, false},
 		{"same-site", []string{"Sec-Fetch-Site", "same-site"}, false},

@@ -12,10 +12,13 @@ import (
 
 // Options of the runtime. Data and Workflows are required, and Agents or Operations.
 type Options struct {
-	Data      string // folder of the database; made where there is none
-	Listen    string // loopback address and port, 127.0.0.1:8377; port 0 takes a free one
-	Workflows string // folder of *.yaml
-	Agents    string // file of the HTTP agents, and of the ones outside (see package httpagent)
+	Data   string // folder of the database; made where there is none
+	Listen string // loopback address and port, 127.0.0.1:8377; port 0 takes a free one
+	// AnswersListen is a loopback address that serves the pages behind links of answers and nothing else, so
+	// that a proxy may open it to the world. Empty means that only Listen serves them.
+	AnswersListen string
+	Workflows     string // folder of *.yaml
+	Agents        string // file of the HTTP agents, and of the ones outside (see package httpagent)
 	// Operations are agents inside this process, by name: for benchmarks, and programs that embed
 	// the runtime.
 	Operations map[string]worker.Operations
@@ -56,6 +59,7 @@ type Inside struct {
 // Started is what the ready line reports.
 type Started struct {
 	Address   string // http://127.0.0.1:PORT
+	Answers   string // address of Options.AnswersListen; empty if there is none
 	Workflows int
 	Agents    int
 }

@@ -3,6 +3,9 @@ package embedded
 import (
 	"context"
 	"errors"
+	"net"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/stepkeeper/stepkeeper/dev/api"
 )
@@ -14,21 +17,35 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	defer func() { _ = listener.Close() }() // Serve has closed it, unless the runtime could not be opened
 	o.server = "http://" + listener.Addr().String()
+	started := Started{Address: o.server}
+	var answers net.Listener
+	if o.AnswersListen != "" {
+		if answers, err = api.Listen(o.AnswersListen); err != nil {
+			return err
+		}
+		defer func() { _ = answers.Close() }()
+		started.Answers = "http://" + answers.Addr().String()
+	}
 	s, err := Open(ctx, o)
 	if err != nil {
-		return errors.Join(err, listener.Close())
+		return err
 	}
-	address := o.server
 	config := api.Config{Backend: s, Version: o.Version, Clock: o.Clock, Metrics: s.Metrics()}
 	if o.Pages != nil {
-		config.Pages, config.PagePaths = o.Pages(address), o.PagePaths
+		config.Pages, config.PagePaths = o.Pages(o.server), o.PagePaths
 	}
 	if o.Ready != nil {
-		o.Ready(Started{Address: address, Workflows: len(s.workflows.infos()), Agents: len(s.agents)})
+		started.Workflows, started.Agents = len(s.workflows.infos()), len(s.agents)
+		o.Ready(started)
 	}
-	stop := context.AfterFunc(ctx, s.receiving) // agents and schedulers drain while HTTP does
+	serving, within := errgroup.WithContext(ctx)   // the end of one listener ends the other
+	stop := context.AfterFunc(within, s.receiving) // agents and schedulers drain while HTTP does
 	defer stop()
-	err = api.Serve(ctx, listener, api.New(config))
-	return errors.Join(err, s.Close())
+	serving.Go(func() error { return api.Serve(within, listener, api.New(config)) })
+	if answers != nil {
+		serving.Go(func() error { return api.Serve(within, answers, api.Answers(s)) })
+	}
+	return errors.Join(serving.Wait(), s.Close())
 }

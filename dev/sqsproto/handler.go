@@ -37,6 +37,9 @@ type Config struct {
 	Clock    port.Clock // nil: the system's
 }
 
+// Path is where the queues' URLs lie: Path + name of the queue. Operations may be sent there and to "/".
+const Path = "/" + account + "/"
+
 const (
 	targetPrefix = "AmazonSQS."
 	contentType  = "application/x-amz-json-1.0"
@@ -136,7 +139,7 @@ func (c *call) read(to any) error {
 	return nil
 }
 
-func (c *call) url(queue string) string { return c.base + "/" + account + "/" + queue }
+func (c *call) url(queue string) string { return c.base + Path + queue }
 
 // nameOf takes the queue's name out of its URL: the part after the last slash.
 func nameOf(queueURL string) string { return queueURL[strings.LastIndexByte(queueURL, '/')+1:] }

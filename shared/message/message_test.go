@@ -80,6 +80,9 @@ func TestRefusedSubmissions(t *testing.T) {
 		{"path as ID", with("orderId", `"../x"`), "invalid-field", "orderId", "1 to 128"},
 		{"control character", with("orderId", `"a\u0001"`), "invalid-field", "orderId", "1 to 128"},
 		{"line end", with("orderId", `"a\n"`), "invalid-field", "orderId", "1 to 128"},
+		{"dot as ID", with("orderId", `"."`), "invalid-field", "orderId", "not be . or .."},
+		{"dots as ID", with("orderId", `".."`), "invalid-field", "orderId", "not be . or .."},
+		{"flag as ID", with("orderId", `"-o"`), "invalid-field", "orderId", "not begin with -"},
 		{"no workflow", with("workflow", ""), "missing-field", "workflow", "missing"},
 		{"strange workflow", with("workflow", `"../etc"`), "invalid-field", "workflow", "no workflow's name"},
 		{"no order", with("order", ""), "missing-field", "order", "missing"},
@@ -380,6 +383,24 @@ func TestInputsAreReadStrictly(t *testing.T) {
 		c.Input = json.RawMessage(input)
 		if err := c.Check(); !errors.Is(err, message.ErrUnreadable) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40s: %v", input, err)
+		}
+	}
+}
+
+// Schema and codec agree on the IDs that a new order may have.
+func TestOrderIDs(t *testing.T) {
+	schema := compiled(t)["submit-order"]
+	for id, fits := range map[string]bool{
+		"": false, ".": false, "..": false, "-": false, "-o": false, "a~b": false, strings.Repeat("x", 129): false,
+		"...": true, ".o": true, "..o": true, "o-": true, "_": true, ":": true, strings.Repeat("x", 128): true} {
+		data := fmt.Sprintf(`{"schema":1,"orderId":%q,"workflow":"order","order":1}`, id)
+		_, err := message.DecodeSubmit([]byte(data))
+		doc, bad := jsonschema.UnmarshalJSON(strings.NewReader(data))
+		if bad != nil {
+			t.Fatal(bad)
+		}
+		if (err == nil) != fits || (schema.Validate(doc) == nil) != fits {
+			t.Errorf("%q: the codec says %v, the schema %v", id, err, schema.Validate(doc))
 		}
 	}
 }

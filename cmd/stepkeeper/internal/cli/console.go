@@ -54,7 +54,7 @@ func newConsole(a *App) *cobra.Command {
 }
 
 func runConsole(ctx context.Context, o *consoleOptions) error {
-	if err := checkLoopback(o.listen); err != nil {
+	if err := checkLoopback("--listen", o.listen); err != nil {
 		return err
 	}
 	redaction, err := loadRedaction(o.redact)

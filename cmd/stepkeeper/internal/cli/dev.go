@@ -35,6 +35,7 @@ const drainTime = 5 * time.Second
 type devOptions struct {
 	app       *App
 	listen    string
+	answers   string // address of the listener for answers; "": none
 	data      string
 	workflows string
 	agents    string
@@ -59,6 +60,7 @@ type devOptions struct {
 type devReady struct {
 	Ready     bool   `json:"ready"`
 	URL       string `json:"url"`
+	Answers   string `json:"answers,omitempty"` // address that serves the pages of answers only
 	Data      string `json:"data"`
 	Workflows int    `json:"workflows"`
 	Agents    int    `json:"agents"`
@@ -97,6 +99,8 @@ func newDev(a *App) *cobra.Command {
 	_ = cmd.RegisterFlagCompletionFunc("example", cobra.FixedCompletions(exampleNames(), cobra.ShellCompDirectiveNoFileComp))
 	f.StringVar(&o.data, "data", "data", "`folder` of the state; it is made if it is not there")
 	f.StringVar(&o.listen, "listen", strings.TrimPrefix(DefaultServer, "http://"), "loopback `address` to serve on; port 0 takes a free one")
+	f.StringVar(&o.answers, "answers-listen", "",
+		"loopback `address` that serves the pages of answers and nothing else, for a proxy that makes links reachable (docs/answers.md)")
 	f.StringVar(&o.workflows, "workflows", "workflows", "`folder` with the workflow files")
 	f.StringVar(&o.agents, "agents", "agents.yaml", "`file` that names the agents: the HTTP services that they call, and those of your own that attach to their queues")
 	f.StringSliceVar(&o.replyTo, "reply-to", nil, "`names` that orders may have as replyTo; each gets a queue status-NAME")
@@ -126,8 +130,13 @@ func newDev(a *App) *cobra.Command {
 const startAdvice = "\nor begin with a small project: `stepkeeper init shop && cd shop && stepkeeper dev`\nor with the one that is built in: `stepkeeper dev --example`"
 
 func (o *devOptions) check() error {
-	if err := checkLoopback(o.listen); err != nil {
+	if err := checkLoopback("--listen", o.listen); err != nil {
 		return err
+	}
+	if o.answers != "" {
+		if err := checkLoopback("--answers-listen", o.answers); err != nil {
+			return err
+		}
 	}
 	if o.maxOpen < 1 {
 		return failure.New(failure.Usage, "give a number from 1", "--max-open %d takes no orders", o.maxOpen)
@@ -171,14 +180,16 @@ func (o *devOptions) keeping() (time.Duration, error) {
 }
 
 // checkLoopback refuses to serve the world: there are no users and no passwords here.
-func checkLoopback(listen string) error {
-	const do = "listen on the loopback interface, like --listen 127.0.0.1:8377: every client that reaches the port may submit and undo orders"
+func checkLoopback(flag, listen string) error {
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {
-		return failure.New(failure.Usage, "give host and port, like --listen 127.0.0.1:8377", "--listen %q is no address", listen)
+		return failure.New(failure.Usage, "give host and port, like "+flag+" 127.0.0.1:8377",
+			"%s %q is no address", flag, listen)
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return failure.New(failure.Usage, do, "--listen %s is refused: other machines could reach it", listen)
+		return failure.New(failure.Usage,
+			"listen on the loopback interface, like "+flag+" 127.0.0.1:8377: there are no users, no passwords and no TLS here",
+			"%s %s is refused: other machines could reach it", flag, listen)
 	}
 	return nil
 }
@@ -220,7 +231,7 @@ func runDev(ctx context.Context, o *devOptions) error {
 	go func() {
 		ended <- o.app.runtime(ctx, embedded.Options{
 			Pages: o.pages(log, redaction), PagePaths: console.Paths,
-			Data: o.data, Listen: o.listen, Workflows: o.workflows, Agents: o.agents,
+			Data: o.data, Listen: o.listen, AnswersListen: o.answers, Workflows: o.workflows, Agents: o.agents,
 			ReplyTo: o.replyTo, MaxOpen: o.maxOpen, SweepEvery: o.sweep, Keep: keep,
 			NewTokenKey: o.newKey, OnAlert: o.onAlert, Tracer: tracer.Tracer, Log: log, Clock: clock, Version: ReadVersion().Version, Ready: o.ready,
 		})
@@ -239,7 +250,8 @@ func runDev(ctx context.Context, o *devOptions) error {
 	}
 	do := ""
 	if errors.Is(err, syscall.EADDRINUSE) {
-		do = "another program listens there, perhaps another `stepkeeper dev`; choose a port with --listen, 0 takes a free one"
+		do = "another program listens there, perhaps another `stepkeeper dev`; " +
+			"choose another port with --listen or --answers-listen, 0 takes a free one"
 	}
 	return failure.Wrap(err, failure.General, do, "stepkeeper dev ended")
 }
@@ -285,10 +297,14 @@ func (o *devOptions) clock() (port.Clock, error) {
 // ready prints the one line that scripts wait for.
 func (o *devOptions) ready(s embedded.Started) {
 	if o.app.JSON() {
-		_ = o.app.printLine(devReady{Ready: true, URL: s.Address, Data: o.data, Workflows: s.Workflows, Agents: s.Agents, Orders: o.orders})
+		_ = o.app.printLine(devReady{Ready: true, URL: s.Address, Answers: s.Answers, Data: o.data,
+			Workflows: s.Workflows, Agents: s.Agents, Orders: o.orders})
 		return
 	}
 	fmt.Fprintf(o.app.Streams.Out, "stepkeeper dev ready on %s (data %s, %s, %s)\n", s.Address, o.data, view.Count(s.Workflows, "workflow"), view.Count(s.Agents, "agent"))
+	if s.Answers != "" {
+		fmt.Fprintf(o.app.Streams.Out, "pages of answers, and nothing else, on %s\n", s.Answers)
+	}
 	if o.next != nil {
 		server := ""
 		if s.Address != DefaultServer {

@@ -44,6 +44,20 @@ func TestDevSaysOneLine(t *testing.T) {
 	if d := decodeLines(t, r.out); len(d) != 1 || d[0]["url"] != "http://127.0.0.1:4711" || d[0]["ready"] != true {
 		t.Errorf("%s", r.out)
 	}
+	answers := func(_ context.Context, o embedded.Options) error {
+		o.Ready(embedded.Started{Address: "http://127.0.0.1:4711", Answers: "http://" + o.AnswersListen})
+		return nil
+	}
+	r = dev(t.Context(), t, answers, "--answers-listen", "127.0.0.1:4712")
+	if want := "pages of answers, and nothing else, on http://127.0.0.1:4712\n"; !strings.HasSuffix(r.out, want) {
+		t.Errorf("%q; want %q", r.out, want)
+	}
+	r = dev(t.Context(), t, answers, "--answers-listen", "127.0.0.1:4712", "--output", "json")
+	if d := decodeLines(t, r.out); len(d) != 1 || d[0]["answers"] != "http://127.0.0.1:4712" {
+		t.Errorf("%s", r.out)
+	}
+	dev(t.Context(), t, answers, "--answers-listen", ":4712").want(t, failure.Usage,
+		"--answers-listen :4712 is refused", "no passwords")
 	r = dev(t.Context(), t, ready, "--log-format", "json")
 	if d := decodeLines(t, r.err); len(d) != 1 || d[0]["msg"] != "to be seen" || d[0]["order"] != "o-1" {
 		t.Errorf("%s", r.err)

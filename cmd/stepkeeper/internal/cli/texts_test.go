@@ -80,6 +80,9 @@ workflow validate ../../../../workflows/provision.yaml ../../../../workflows/ord
 const wrongCalls = `
 nothing
 resubmit
+show ..
+submit --workflow order --id .. testdata/input.json
+submit --workflow order --id -o testdata/input.json
 bulk
 bulk resubmt
 bulk resubmit --reason fixed --yes
