@@ -530,3 +530,23 @@ func TestFollowToTheEndOverBrokenConnections(t *testing.T) {
 		}
 	}
 }
+
+// What a server asks to wait is bounded, however large the number is.
+func TestRetryAfterIsBounded(t *testing.T) {
+	for header, want := range map[string]time.Duration{"7": 7 * time.Second, "3600": time.Hour, "9223372036854775807": time.Hour, "-5": 0, "soon": 0} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", header)
+			w.WriteHeader(http.StatusTeapot)
+		}))
+		c, err := client.New(server.URL, client.WithRetry(1, time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.Get(t.Context(), "o")
+		server.Close()
+		var e *client.Error
+		if !errors.As(err, &e) || e.RetryAfter != want {
+			t.Errorf("Retry-After: %s: %v", header, err)
+		}
+	}
+}

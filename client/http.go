@@ -113,10 +113,15 @@ type verdictError struct {
 func (e *verdictError) Error() string { return e.answer.Error() }
 func (e *verdictError) Unwrap() error { return e.answer }
 
+// retryAfter bounds the seconds that a server asks to wait.
+func retryAfter(seconds int) time.Duration {
+	return time.Duration(min(max(seconds, 0), int(time.Hour/time.Second))) * time.Second
+}
+
 func errorOf(resp *http.Response) error {
 	e := &Error{Status: resp.StatusCode, Title: http.StatusText(resp.StatusCode)}
-	if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && s > 0 {
-		e.RetryAfter = time.Duration(s) * time.Second
+	if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil {
+		e.RetryAfter = retryAfter(s)
 	}
 	data, _ := io.ReadAll(io.LimitReader(resp.Body, maxProblem)) // without it the status has to do
 	var p problem

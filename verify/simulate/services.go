@@ -35,12 +35,18 @@ func (d *duration) UnmarshalYAML(data []byte) error {
 		return err
 	}
 	v, err := time.ParseDuration(text)
-	if err != nil || v < 0 {
-		return fmt.Errorf("%q is no span of time; write it like 200ms, 3s or 10m", text)
+	if err != nil || v < 0 || v > longestTime {
+		return fmt.Errorf("%.40q is no span of time of up to 366 days; write it like 200ms, 3s or 10m", text)
 	}
 	*d = duration(core.DurationOf(v))
 	return nil
 }
+
+// share reports whether f is from 0 to 1; what is not a number (NaN) is not.
+func share(f float64) bool { return f >= 0 && f <= 1 }
+
+// longestTime bounds the times of services: the simulator adds them up.
+const longestTime = 366 * 24 * time.Hour
 
 // ParseServices reads what the services behind the agents of a workflow truly offer (YAML). The
 // error names every problem.
@@ -59,7 +65,7 @@ func ParseServices(data []byte, def *core.Definition) (Services, error) {
 		if !slices.Contains([]core.Grade{"", core.Fenced, core.Idempotent, core.Plain}, g) {
 			problems = append(problems, fmt.Errorf("services: %s: grade %q must be fenced, idempotent or plain", name, s.Grade))
 		}
-		if s.Failures < 0 || s.Failures > 1 || s.Refusals < 0 || s.Refusals > 1 {
+		if !share(s.Failures) || !share(s.Refusals) {
 			problems = append(problems, fmt.Errorf("services: %s: failures and refusals are shares of the calls, 0 to 1", name))
 		}
 		services[name] = Service{Grade: g, NoUndo: s.NoUndo, Latency: core.Duration(s.Latency), SlowLatency: core.Duration(s.SlowLatency),

@@ -168,7 +168,7 @@ func newClose(a *App) *cobra.Command {
 // checkSender: a command says who sends it, and may say why; a Close says both.
 func (o *commandOptions) checkSender() error {
 	if o.name == "close" && strings.TrimSpace(o.reason) == "" {
-		return failure.New(failure.Usage, fmt.Sprintf("add --reason TEXT, of at most %d bytes", core.MaxMessage), "a closed order says why; --reason has %d bytes", len(o.reason))
+		return noReason("nothing was closed")
 	}
 	if len(o.reason) > core.MaxMessage {
 		return failure.New(failure.Usage, fmt.Sprintf("write at most %d bytes", core.MaxMessage), "--reason has %d bytes", len(o.reason))
@@ -178,6 +178,11 @@ func (o *commandOptions) checkSender() error {
 		return failure.New(failure.Usage, fmt.Sprintf("add --by NAME, of at most %d bytes", message.MaxBy), "the name of who sends the command has %d bytes", len(o.by))
 	}
 	return nil
+}
+
+// noReason says that a command which needs a reason has none.
+func noReason(not string) error {
+	return failure.New(failure.Usage, fmt.Sprintf("add --reason TEXT, of at most %d bytes: it says why", core.MaxMessage), "--reason is missing, and %s", not)
 }
 
 // sender is who sends a command: by, or the user of this computer.

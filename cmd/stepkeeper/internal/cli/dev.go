@@ -105,7 +105,7 @@ func newDev(a *App) *cobra.Command {
 	f.StringVar(&o.agents, "agents", "agents.yaml", "`file` that names the agents: the HTTP services that they call, and those of your own that attach to their queues")
 	f.StringSliceVar(&o.replyTo, "reply-to", nil, "`names` that orders may have as replyTo; each gets a queue status-NAME")
 	f.IntVar(&o.maxOpen, "max-open", 20000, "most orders that may be under way at once; past that intake answers \"busy\"")
-	f.DurationVar(&o.sweep, "sweep-every", 500*time.Millisecond, "how often the Supervisor looks for overdue steps")
+	f.DurationVar(&o.sweep, "sweep-every", 500*time.Millisecond, "how often the Supervisor looks for overdue steps, 1ms to 1h")
 	f.StringVar(&o.keep, "keep", "", "how `long` an order that has come to rest stays readable, like 30d; without it for ever")
 	f.BoolVar(&o.newKey, "new-token-key", false, "make a new key for the tokens of answers first; tokens of the key before are read for 400 days more")
 	f.StringVar(&o.redact, "redact", "", "`file` with paths of members that the console does not show, like payment.card")
@@ -145,8 +145,8 @@ func (o *devOptions) check() error {
 	if err := o.onAlert.Check(); err != nil {
 		return failure.Wrap(err, failure.Usage, "see --alert-webhook, --alert-command and --alert-window of `stepkeeper dev --help`", "alerts could not be sent")
 	}
-	if o.sweep < time.Millisecond {
-		return failure.New(failure.Usage, "give a positive duration, like --sweep-every 500ms", "--sweep-every %v is too short", o.sweep)
+	if o.sweep < time.Millisecond || o.sweep > time.Hour {
+		return failure.New(failure.Usage, "give a duration from 1ms to 1h, like --sweep-every 500ms", "--sweep-every %v is out of range", o.sweep)
 	}
 	info, err := os.Stat(o.workflows)
 	switch {

@@ -85,7 +85,7 @@ func runList(ctx context.Context, o *listOptions) error {
 	}
 	q := client.Query{State: core.State(o.state), Workflow: o.workflow, Step: o.step, Code: o.code, IDPrefix: o.prefix, OlderThan: o.olderThan, PageSize: pageSize}
 	if !o.all && o.step+o.code+o.prefix == "" { // these choose among the orders of a page
-		q.PageSize = min(o.limit+1, pageSize) // one more, to know whether there are more
+		q.PageSize = min(o.limit, pageSize-1) + 1 // one more, to know whether there are more
 	}
 	var shown []view.Summary // of the text output, which needs all rows to align them
 	count, more := 0, false

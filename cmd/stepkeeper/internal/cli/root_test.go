@@ -179,7 +179,7 @@ func TestWrongCalls(t *testing.T) {
 		{[]string{"dev", "--listen", "8377"}, []string{"is no address"}},
 		{[]string{"dev", "--listen", "example.com:80"}, []string{"other machines could reach it"}},
 		{[]string{"dev", "--max-open", "0"}, []string{"takes no orders"}},
-		{[]string{"dev", "--sweep-every", "-1s"}, []string{"too short"}},
+		{[]string{"dev", "--sweep-every", "-1s"}, []string{"out of range"}},
 		{[]string{"dev", "--log-level", "loud"}, []string{"there is no log level"}},
 		{[]string{"dev", "--log-format", "xml"}, []string{"there is no log format"}},
 		{[]string{"agent", "new", "No Good"}, []string{"is no agent's name"}},

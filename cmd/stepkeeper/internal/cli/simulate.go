@@ -136,10 +136,15 @@ func (o *simulateOptions) search(ctx context.Context, sc simulate.Scenario, s si
 	return o.find(ctx, sc, s)
 }
 
+// mostSimulated bounds the orders of one seed, which are all in memory.
+const mostSimulated = 1000
+
 // numbers looks at what counts things: 0 is no answer to how many, where it was given.
 func (o *simulateOptions) numbers() error {
 	const year = 365 * 24 * 60
 	switch {
+	case o.orders > mostSimulated:
+		return failure.New(failure.Usage, fmt.Sprintf("give a number from 1 to %d", mostSimulated), "--orders %d is out of range", o.orders)
 	case o.seeds < 0, o.seeds == 0 && o.given("seeds"), o.orders < 1:
 		return failure.New(failure.Usage, "give positive numbers", "--seeds and --orders count things, from 1")
 	case o.minutes < 0, o.minutes == 0 && o.given("minutes"), math.IsNaN(o.minutes), o.minutes > year:

@@ -181,7 +181,10 @@ func (s *server) begin(r *http.Request) (*running, error) {
 		}
 		return n
 	}
-	h.Canary, h.Rate, h.StopAt = int(number("canary")), number("rate"), number("stop-at")/100
+	h.Rate, h.StopAt = number("rate"), number("stop-at")/100
+	if err == nil {
+		h.Canary, err = wholeNumber(r.PostForm, "canary")
+	}
 	if err == nil {
 		err = h.Named(s.Now())
 	}

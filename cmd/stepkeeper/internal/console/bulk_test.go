@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -315,6 +316,10 @@ func TestBulkRefuses(t *testing.T) {
 		" ":                             func(h *bulk.Header) { h.Action = resolve },
 		"canary is -1":                  func(h *bulk.Header) { h.Canary = -1 },
 		"rate is 0;":                    func(h *bulk.Header) { h.Rate = 0 },
+		"rate is 1e-10;":                func(h *bulk.Header) { h.Rate = 1e-10 },
+		"rate is NaN;":                  func(h *bulk.Header) { h.Rate = math.NaN() },
+		"the share to stop at is NaN;":  func(h *bulk.Header) { h.StopAt = math.NaN() },
+		"the patience is 1e+300 s;":     func(h *bulk.Header) { h.Patience = 1e300 },
 		"rate is 1000.5;":               func(h *bulk.Header) { h.Rate = 1000.5 },
 		"the share to stop at is -0.5;": func(h *bulk.Header) { h.StopAt = -0.5 },
 		"the share to stop at is 1.5;":  func(h *bulk.Header) { h.StopAt = 1.5 },
@@ -383,17 +388,30 @@ func TestBulkPages(t *testing.T) {
 	action, form := w.form(page, "command", "resubmit")
 	form.Set("by", "ada <b>")
 	form.Set("reason", "the bank is back")
-	for name, x := range map[string][2]string{"by": {"", "Nothing was sent: by has 0 bytes"}, "reason": {" ", "Nothing was sent: reason has 0 bytes"}, "rate": {"fast", "Nothing was sent: rate is no number."}, "canary": {"-1", "Nothing was sent: canary is -1"},
-		"stop-at": {"101", "Nothing was sent: the share to stop at is 1.01"}, "step": {"", "Nothing was sent: no orders are selected"}, "token": {"x", "The form is not of this console"}} {
+	for _, x := range []struct{ field, value, says string }{
+		{"by", "", "Nothing was sent: by has 0 bytes"},
+		{"reason", " ", "Nothing was sent: reason has 0 bytes"},
+		{"rate", "fast", "Nothing was sent: rate is no number."},
+		{"rate", "1e-10", "Nothing was sent: rate is 1e-10; it is 0.001 to 1000 commands a second."},
+		{"rate", "NaN", "Nothing was sent: rate is NaN"},
+		{"rate", "1e999", "Nothing was sent: rate is no number."},
+		{"canary", "-1", "Nothing was sent: canary is -1"},
+		{"canary", "1e300", "a whole number is meant"},
+		{"canary", "NaN", "a whole number is meant"},
+		{"stop-at", "101", "Nothing was sent: the share to stop at is 1.01"},
+		{"stop-at", "NaN", "Nothing was sent: the share to stop at is NaN"},
+		{"step", "", "Nothing was sent: no orders are selected"},
+		{"token", "x", "The form is not of this console"},
+	} {
 		bad := maps.Clone(form)
-		bad.Set(name, x[0])
-		if name == "step" {
+		bad.Set(x.field, x.value)
+		if x.field == "step" {
 			for _, key := range []string{"workflow", "code"} {
 				bad.Del(key)
 			}
 		}
-		if status, body := w.post(action, bad); status < 400 || !strings.Contains(body, "Refused") || !strings.Contains(body, x[1]) {
-			t.Errorf("%s=%s: status %d: %s", name, x[0], status, body)
+		if status, body := w.post(action, bad); status < 400 || !strings.Contains(body, "Refused") || !strings.Contains(body, x.says) {
+			t.Errorf("%s=%s: status %d: %s", x.field, x.value, status, body)
 		}
 	}
 	next, stop := w.stream(page)

@@ -3,8 +3,10 @@ package console
 import (
 	"context"
 	"crypto/subtle"
+	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 
 	"github.com/google/uuid"
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -51,6 +53,15 @@ func (s *server) mayAct(w http.ResponseWriter, r *http.Request) bool {
 		return false
 	}
 	return true
+}
+
+// wholeNumber reads a number of a form.
+func wholeNumber(form url.Values, name string) (int, error) {
+	n, err := strconv.Atoi(form.Get(name))
+	if err != nil {
+		return 0, fmt.Errorf("%w: %s is %.40q; a whole number is meant", client.ErrInvalid, name, form.Get(name))
+	}
+	return n, nil
 }
 
 // outcome is what became of a command, for the page that it leads to.

@@ -353,9 +353,9 @@ func TestActionsOfOthers(t *testing.T) {
 		"another origin":      {form, []string{"Origin", "http://evil.example"}, 403, ""},
 		"another site":        {form, []string{"Sec-Fetch-Site", "cross-site"}, 403, ""},
 		"a form without end":  {url.Values{"token": {strings.Repeat("x", 200_000)}}, nil, 400, "<p>The form cannot be read.</p><p>Go back, and send it again.</p>"},
-		"no number":           {url.Values{"kind": {"undo"}, "token": form["token"]}, nil, 200, "the form has no command number"},
+		"no number":           {url.Values{"kind": {"undo"}, "token": form["token"]}, nil, 200, `number is &#34;&#34;; a whole number is meant`},
 		"an unknown command":  {url.Values{"kind": {"erase"}, "number": {"0"}, "token": form["token"]}, nil, 200, "there is no command &#34;erase&#34;"},
-		"an answer to no one": {url.Values{"kind": {"answer"}, "number": {"0"}, "token": form["token"]}, nil, 200, "the form has no round and run"},
+		"an answer to no one": {url.Values{"kind": {"answer"}, "number": {"0"}, "token": form["token"]}, nil, 200, `round is &#34;&#34;; a whole number is meant`},
 	} {
 		status, body := w.post(action, c.form, c.header...)
 		if status != c.status || status == 200 && !strings.Contains(body, `role="alert"`) || !strings.Contains(body, c.says) {

@@ -220,9 +220,9 @@ func nodesOf(t *client.Task) []diagram.Node {
 // commandOf sends what a form asks for, and answers its verdict.
 func (s *server) commandOf(ctx context.Context, id string, r *http.Request, command string) (client.Verdict, error) {
 	by, reason := strings.TrimSpace(r.PostFormValue("by")), strings.TrimSpace(r.PostFormValue("reason"))
-	var number int
-	if _, err := fmt.Sscan(r.PostFormValue("number"), &number); err != nil {
-		return client.Verdict{}, fmt.Errorf("%w: the form has no command number", client.ErrInvalid)
+	number, err := wholeNumber(r.PostForm, "number")
+	if err != nil {
+		return client.Verdict{}, err
 	}
 	form := func(name string) string { return r.PostFormValue(name) }
 	action := bulk.Action{Command: form("kind"), Step: form("step"), Fact: client.Fact(form("fact")), Definition: form("definition"), By: by, Reason: reason}
@@ -238,8 +238,12 @@ func (s *server) commandOf(ctx context.Context, id string, r *http.Request, comm
 // answer sends the answer of a form to a step that waits for it.
 func (s *server) answer(ctx context.Context, id string, r *http.Request, a bulk.Action, named client.CommandOption) (client.Verdict, error) {
 	reply := client.Reply{Step: a.Step, Value: r.PostFormValue("value"), By: a.By, Reason: a.Reason}
-	if _, err := fmt.Sscan(r.PostFormValue("round")+" "+r.PostFormValue("run"), &reply.Round, &reply.Run); err != nil {
-		return client.Verdict{}, fmt.Errorf("%w: the form has no round and run", client.ErrInvalid)
+	var err error
+	if reply.Round, err = wholeNumber(r.PostForm, "round"); err == nil {
+		reply.Run, err = wholeNumber(r.PostForm, "run")
+	}
+	if err != nil {
+		return client.Verdict{}, err
 	}
 	return s.Client.Answer(ctx, id, reply, named)
 }
