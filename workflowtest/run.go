@@ -192,6 +192,16 @@ func (r *Run) Resolve(step string, fact Fact) Verdict {
 	return r.command(message.Control{Kind: message.Resolve, Command: r.task.Command, Step: step, Fact: fact})
 }
 
+// ResolveWith is a Resolve of a step that happened, with what it returned: its output, which later steps can read.
+func (r *Run) ResolveWith(step string, output any) Verdict {
+	r.w.t.Helper()
+	data, err := json.Marshal(output)
+	if err != nil {
+		r.w.t.Fatalf("the output cannot be sent: %v", err)
+	}
+	return r.command(message.Control{Kind: message.Resolve, Command: r.task.Command, Step: step, Fact: Happened, Output: data})
+}
+
 // Answer is what a person answers to a step with an approval, in its present round.
 func (r *Run) Answer(step, by string, value any) Verdict {
 	r.w.t.Helper()
@@ -241,7 +251,7 @@ func (r *Run) command(c message.Control) Verdict {
 	r.w.t.Helper()
 	r.w.next++
 	c.Schema, c.OrderID, c.ID = c.Major(), r.id, fmt.Sprintf("command-%d", r.w.next)
-	r.note("command %s %s", c.Kind, joined(c.Step, c.Name, string(c.Fact), string(c.Value)+string(c.Input), c.By, c.Reason))
+	r.note("command %s %s", c.Kind, joined(c.Step, c.Name, string(c.Fact), string(c.Value)+string(c.Input)+string(c.Output), c.By, c.Reason))
 	v, err := r.w.scheduler.Command(r.w.t.Context(), c)
 	if err != nil {
 		r.fatal("cannot take the command %s: %v", c.Kind, err)

@@ -230,6 +230,15 @@ func TestOperatorGoesOn(t *testing.T) {
 	if story := run.Timeline(); strings.Count(story, "refused:") != 1 || !strings.Contains(story, "ALERT to the operator: b") {
 		t.Error(story)
 	}
+	stated := refused(t, "stop")
+	if v := stated.ResolveWith("b", map[string]int{"charged": 12}); !v.Accepted {
+		t.Fatal(v.Reason)
+	}
+	stated.Resubmit()
+	stated.UntilEnd(time.Hour).ExpectProcessed()
+	if story := stated.Timeline(); !strings.Contains(story, `command resolve b, happened, {"charged":12}`) {
+		t.Error(story)
+	}
 	again := refused(t, "stop")
 	if v := again.Undo(); !v.Accepted {
 		t.Fatal(v.Reason)

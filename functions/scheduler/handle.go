@@ -209,7 +209,7 @@ func controlled(c *message.Control) core.Event {
 	case message.Answer:
 		return core.Answered{ID: c.ID, Run: c.Run, Step: c.Step, Name: c.Name, Round: c.Round, Value: c.Value, By: c.By, Note: from.Reason, Token: c.Token != ""}
 	default: // Check knows no other
-		return core.Resolve{ID: c.ID, Command: c.Command, Step: c.Step, Fact: c.Fact, Sender: from}
+		return core.Resolve{ID: c.ID, Command: c.Command, Step: c.Step, Fact: c.Fact, Output: c.Output, Sender: from}
 	}
 }
 

@@ -2,6 +2,7 @@ package core
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 )
 
@@ -333,29 +334,65 @@ func (r *deciding) resolveCommand(_ int, ev Event) (string, error) {
 		return r.reject(e.ID, "resolve", reason)
 	}
 	i := r.t.index(e.Step)
-	if reason := r.resolveRefusal(i, e.Fact); reason != "" {
+	reason := r.resolveRefusal(i, e.Fact)
+	if reason == "" && len(e.Output) > 0 {
+		reason = r.statedOutputRefusal(i, e)
+	}
+	if reason != "" {
 		return r.reject(e.ID, "resolve", reason)
 	}
 	s := &r.t.Steps[i]
 	r.t.Command++
-	r.accept(e.ID, "resolve", "")
+	r.accept(e.ID, "resolve", e.note())
 	if s.Children != nil { // P41: of those that cannot be undone any more; the Resubmit goes on with the others
 		s.Children = s.Children.settled()
 		return "", nil
 	}
 	s.Resolved = &Resolved{Fact: e.Fact, Command: r.t.Command, At: r.at.Now}
-	undo := r.t.Phase == Undoing || s.State == UndoWait // P42: undone alone
+	undo := r.resolvesUndo(i)
 	switch {
 	case undo && e.Fact == Happened:
 		s.State = UndoWait
 	case undo:
 		r.undone(i)
 	case e.Fact == Happened:
-		r.finish(i, nil)
+		r.finish(i, e.Output)
 	default: // it proves the attempts before it (P22a)
 		r.setNoEffect(i)
 	}
 	return "", nil
+}
+
+// resolvesUndo reports whether a fact about the step is about its undo: also of one that is undone alone (P42).
+func (r *deciding) resolvesUndo(i int) bool {
+	return r.t.Phase == Undoing || r.t.Steps[i].State == UndoWait
+}
+
+// note says in the history what more the command did.
+func (e *Resolve) note() string {
+	if len(e.Output) == 0 {
+		return ""
+	}
+	return "with an output for " + e.Step
+}
+
+// MaxOutput is the largest output of a step, in bytes: a reply must fit into one message.
+const MaxOutput = 48 << 10
+
+// statedOutputRefusal says why the output of a Resolve cannot be kept; "" if it can.
+func (r *deciding) statedOutputRefusal(i int, e Resolve) string {
+	switch {
+	case e.Fact != Happened:
+		return "only a step that happened has an output; fix: leave the output out"
+	case r.resolvesUndo(i):
+		return "the step is being undone, and its undo uses no output; fix: leave the output out"
+	case len(e.Output) > MaxOutput:
+		return fmt.Sprintf("the output has %d bytes, the limit is %d; store large data elsewhere and give a reference", len(e.Output), MaxOutput)
+	case !r.outputFits(i, e.Output):
+		return fmt.Sprintf("the output of step %s (%d bytes) does not fit into the task's document of at most %d bytes beside what it holds and a reserve; give a shorter one",
+			e.Step, len(e.Output), r.at.SizeLimit.Limit)
+	}
+	return ""
 }
 
 func (r *deciding) resolveRefusal(i int, fact Fact) string {

@@ -115,6 +115,7 @@ type Resolve struct {
 	Command int
 	Step    string
 	Fact    Fact
+	Output  json.RawMessage // what the step returned; nil if that is not stated
 	Sender
 }
 

@@ -323,8 +323,21 @@ func (m *Control) checkCommand() error {
 		return unreadable("deadline must be between the years 1970 and 9999")
 	case m.Kind == Resubmit:
 		return m.checkInput()
+	case m.Kind == Resolve:
+		return m.checkOutput()
 	}
 	return nil
+}
+
+// checkOutput holds the output that a resolve gives to a step to its rules.
+func (m *Control) checkOutput() error {
+	switch {
+	case len(m.Output) == 0:
+		return nil
+	case m.Fact != core.Happened:
+		return unreadable("output belongs to a step that happened, and the fact is %s; leave it out", m.Fact)
+	}
+	return m.checkStated("output", m.Output, core.MaxOutput)
 }
 
 // checkInput holds the input that a resubmit gives to a step to its rules (P51).
@@ -334,18 +347,25 @@ func (m *Control) checkInput() error {
 		return nil
 	case m.Step == "" || len(m.Input) == 0:
 		return unreadable("a resubmit has a step and its input, or neither")
+	}
+	return m.checkStated("input", m.Input, core.MaxInput)
+}
+
+// checkStated holds a value of a step that the operator gives to the rules of such values.
+func (m *Control) checkStated(name string, value json.RawMessage, limit int) error {
+	switch {
 	case m.Schema < m.Major():
-		return unreadable("schema is %d; a resubmit with an input has %d", m.Schema, m.Major())
-	case len(m.Input) > core.MaxInput:
-		return unreadable("input has %d bytes, the limit is %d; store large data elsewhere and give a reference", len(m.Input), core.MaxInput)
-	case string(m.Input) == "null":
-		return unreadable("input is null; write the value that the agent is to be given, {} for an empty one")
+		return unreadable("schema is %d; a %s with an %s has %d", m.Schema, m.Kind, name, m.Major())
+	case len(value) > limit:
+		return unreadable("%s has %d bytes, the limit is %d; store large data elsewhere and give a reference", name, len(value), limit)
+	case string(value) == "null":
+		return unreadable("%s is null; write the value that is meant, {} for an empty one", name)
 	}
-	if err := strictJSON(m.Input); err != nil {
-		return unreadable("input: %v", err)
+	if err := strictJSON(value); err != nil {
+		return unreadable("%s: %v", name, err)
 	}
-	if err := rawjson.CheckBounds(m.Input); err != nil {
-		return unreadable("input: %v", err)
+	if err := rawjson.CheckBounds(value); err != nil {
+		return unreadable("%s: %v", name, err)
 	}
 	return nil
 }

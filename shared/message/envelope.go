@@ -92,7 +92,9 @@ type Control struct {
 	// Definition to move to: its hash, or Latest. move; resubmit, "" there: it stays at the one that it pins.
 	Definition string `json:"definition,omitempty"`
 	// Input of Step in place of its definition's, at most core.MaxInput bytes (P51). resubmit.
-	Input  json.RawMessage `json:"input,omitempty"`
+	Input json.RawMessage `json:"input,omitempty"`
+	// Output of Step, which happened, at most core.MaxOutput bytes. resolve.
+	Output json.RawMessage `json:"output,omitempty"`
 	By     string          `json:"by,omitempty"`     // who sends the command; close and answer have it
 	Reason string          `json:"reason,omitempty"` // why, in the sender's words; close has it
 	// Name of an event, for every step that waits for it; an answer has this or Step, with its Round (P35).
@@ -105,9 +107,9 @@ type Control struct {
 }
 
 // Major is the lowest major version of the envelope that says what the message says: a program that knows only an older one
-// returns to the queue an answer, and a resubmit with an input, which it would carry out without it.
+// returns to the queue an answer, a resubmit with an input and a resolve with an output, which it would carry out without it.
 func (m *Control) Major() int {
-	if m.Kind == Answer || len(m.Input) > 0 {
+	if m.Kind == Answer || len(m.Input) > 0 || len(m.Output) > 0 {
 		return AnswerSchema
 	}
 	return Schema

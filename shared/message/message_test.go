@@ -282,6 +282,7 @@ func examples() map[string][]port.Value {
 		c.Schema, c.OrderID = 1, "o-1"
 		return &c
 	}
+	stated := message.Control{Schema: 2, OrderID: "o-1", Kind: message.Resolve, ID: "c-1", Step: "charge", Fact: core.Happened, Output: json.RawMessage(`{"amount":1.50}`)}
 	corrected := message.Control{Schema: 2, OrderID: "o-1", Kind: message.Resubmit, ID: "c-1", Step: "charge", Input: json.RawMessage(`{"amount":1.50}`)}
 	return map[string][]port.Value{
 		"submit-order": {&message.SubmitOrder{Schema: 1, OrderID: "o-1", Workflow: "order", Order: json.RawMessage(`{"n":1.50}`), Priority: "high", ReplyTo: "shop", Deadline: 1795251600500},
@@ -293,7 +294,7 @@ func examples() map[string][]port.Value {
 			control(message.Control{Kind: message.Resubmit, ID: "c-1", Deadline: 1795251600500}), control(message.Control{Kind: message.Resolve, ID: "c-1", Step: "charge", Fact: core.Undone}),
 			control(message.Control{Kind: message.Close, ID: "c-1", Command: 2, By: "ann", Reason: "refunded"}),
 			control(message.Control{Kind: message.Move, ID: "c-1", Command: 2, Definition: message.Latest}),
-			control(message.Control{Kind: message.Resubmit, ID: "c-1", Definition: strings.Repeat("0123456789abcdef", 2)}), &corrected},
+			control(message.Control{Kind: message.Resubmit, ID: "c-1", Definition: strings.Repeat("0123456789abcdef", 2)}), &corrected, &stated},
 		"status": {&message.Status{Schema: 1, Status: core.Status{Kind: core.StatusCompleted, OrderID: "o-1", Seq: 3, Workflow: "order", At: 1795251600500, Output: json.RawMessage(`{}`),
 			Steps: []core.StepSummary{{Step: "charge", State: core.Processed, Attempts: 1}}}}, &message.Status{Schema: 1, Status: core.Status{Kind: core.StatusRefused, OrderID: "o-1", Code: "x", Message: "y"}},
 			&message.Status{Schema: 1, Status: core.Status{Kind: core.StatusProgress, OrderID: "o-1", Step: "film", Percent: 40, Note: "frames"}},
@@ -405,6 +406,23 @@ func TestOrderIDs(t *testing.T) {
 	}
 }
 
+// So is the output that an operator states.
+func TestStatedOutputsAreReadStrictly(t *testing.T) {
+	c := message.Control{Schema: 2, OrderID: "o-1", Kind: message.Resolve, ID: "c-1", Step: "charge", Fact: core.Happened}
+	for output, want := range map[string]string{
+		`{"a":1,"a":2}`: "twice", `{"a":`: "not JSON", "null": "output is null", `"` + strings.Repeat("x", core.MaxOutput) + `"`: "the limit is 49152",
+	} {
+		c.Output = json.RawMessage(output)
+		if err := c.Check(); !errors.Is(err, message.ErrUnreadable) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40s: %v", output, err)
+		}
+	}
+	c.Output = json.RawMessage(`"` + strings.Repeat("x", core.MaxOutput-2) + `"`)
+	if err := c.Check(); err != nil {
+		t.Errorf("the largest: %v", err)
+	}
+}
+
 // What the schema refuses, the codec refuses; and unknown fields are no reason outside of a
 // submission, so that old and new programs can run side by side.
 func TestBadEnvelopes(t *testing.T) {
@@ -412,7 +430,7 @@ func TestBadEnvelopes(t *testing.T) {
 	for name, changes := range map[string][]string{
 		"request": {`"schema":0`, `"task":""`, `"task":"a b"`, `"step":"Charge"`, `"attempt":0`, `"operation":"redo"`, `"key":""`, `"stopBy":null`, `"timeout":0`, `"name":""`, `"run":-1`, `"attempt":"1"`},
 		"reply":   {`"schema":0`, `"task":"../x"`, `"outcome":"maybe"`, `"attempt":-1`, `"waited":-1`, `"retryAfter":-5`, `"noEffect":"yes"`, `"operation":""`, `"step":""`, `"outcome":"progress"`, `"outcome":"progress","schema":2,"operation":"undo"`, `"outcome":"progress","schema":2,"percent":101`, `"outcome":"progress","schema":2,"percent":-1`, `"outcome":"progress","schema":2,"until":"soon"`, `"outcome":"progress","schema":2,"operation":"do","waited":-1`, `"error":{"code":"` + strings.Repeat("x", 200) + `"}`},
-		"control": {`"kind":"explode"`, `"task":""`, `"attempt":-1`, `"kind":"resolve"`, `"kind":"close","id":"c","by":"ann"`, `"kind":"close","id":"c","reason":"why"`, `"kind":"close","id":"c","by":"","reason":"why"`, `"kind":"close","id":"c","by":"ann","reason":"` + strings.Repeat("x", 513) + `"`, `"kind":"move","id":"c"`, `"kind":"move","id":"c","definition":"newest"`, `"kind":"resubmit","id":"c","definition":"0123"`, `"kind":"undo","id":"a b"`, `"kind":"resubmit"`, `"kind":"resubmit","id":"c","step":"b","input":{}`, `"kind":"resubmit","id":"c","schema":2,"step":"","input":{}`, `"kind":"resubmit","id":"c","schema":2,"step":"b","input":null`, `"kind":"resubmit","id":"c","step":"b"`, `"kind":"cancel"`, `"step":"A"`, `"attempt":0`, `"replyTo":"http://x"`},
+		"control": {`"kind":"explode"`, `"task":""`, `"attempt":-1`, `"kind":"resolve"`, `"kind":"close","id":"c","by":"ann"`, `"kind":"close","id":"c","reason":"why"`, `"kind":"close","id":"c","by":"","reason":"why"`, `"kind":"close","id":"c","by":"ann","reason":"` + strings.Repeat("x", 513) + `"`, `"kind":"move","id":"c"`, `"kind":"move","id":"c","definition":"newest"`, `"kind":"resubmit","id":"c","definition":"0123"`, `"kind":"undo","id":"a b"`, `"kind":"resubmit"`, `"kind":"resubmit","id":"c","step":"b","input":{}`, `"kind":"resubmit","id":"c","schema":2,"step":"","input":{}`, `"kind":"resubmit","id":"c","schema":2,"step":"b","input":null`, `"kind":"resubmit","id":"c","step":"b"`, `"kind":"resolve","id":"c","step":"b","fact":"happened","output":{}`, `"kind":"resolve","id":"c","schema":2,"step":"b","fact":"happened","output":null`, `"kind":"resolve","id":"c","schema":2,"step":"b","fact":"undone","output":{}`, `"kind":"cancel"`, `"step":"A"`, `"attempt":0`, `"replyTo":"http://x"`},
 		"status":  {`"status":""`, `"schema":-1`},
 	} {
 		good, _ := examples()[name][0].Encode()

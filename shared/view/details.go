@@ -18,11 +18,17 @@ type Command struct {
 	Fact    core.Fact `json:"fact,omitempty" doc:"of resolve"`
 }
 
+// LaterCommand is one that would be accepted from a time on: until then a call may still take effect.
+type LaterCommand struct {
+	Command
+	From core.Time `json:"from"`
+}
+
 // Detailed is Of with what a single order is asked for: its messages, the inputs of the steps that were attempted,
 // and the commands that would be accepted now. order may be nil: then no inputs are shown.
 func Detailed(t *core.Task, def *core.Definition, order json.RawMessage, now time.Time) Task {
 	v := Of(t, def)
-	v.Accepts = accepts(t, def, order, now)
+	v.Accepts, v.AcceptsLater = accepts(t, def, order, core.TimeOf(now))
 	v.Messages = messagesOf(t, def)
 	if def == nil || order == nil {
 		return v
@@ -113,15 +119,21 @@ func PlanOf(t *core.Task, def *core.Definition, to core.Target, order json.RawMe
 	return p
 }
 
-// accepts asks the core's own decision about each command, with the number that the task has now.
-func accepts(t *core.Task, def *core.Definition, order json.RawMessage, now time.Time) []Command {
+// accepts asks the core's own decision about each command, with the number that the task has now. What is refused is asked about
+// again for the time at which no call of its step, or of any step, can take effect any more.
+func accepts(t *core.Task, def *core.Definition, order json.RawMessage, now core.Time) (all []Command, later []LaterCommand) {
 	const id = "trial" // IDs of commands are longer
-	all := []Command{}
-	try := func(c Command, ev core.Event) {
-		d, err := core.Decide(def, order, t, ev, core.At{Now: core.TimeOf(now), Tokens: core.HiddenTokens{}})
+	all = []Command{}
+	asked := func(ev core.Event, at core.Time) bool {
+		d, err := core.Decide(def, order, t, ev, core.At{Now: at, Tokens: core.HiddenTokens{}})
 		// A decision that goes on to evaluate an expression has accepted the command.
-		if errors.Is(err, core.ErrOrderNeeded) || err == nil && d.Verdict != nil && d.Verdict.Accepted {
+		return errors.Is(err, core.ErrOrderNeeded) || err == nil && d.Verdict != nil && d.Verdict.Accepted
+	}
+	try := func(c Command, ev core.Event) {
+		if asked(ev, now) {
 			all = append(all, c)
+		} else if from := quietFrom(t, def, c.Step); from > now && asked(ev, from) {
+			later = append(later, LaterCommand{c, from})
 		}
 	}
 	if !t.CancelAsked && t.ProcessState != core.Cancelled { // a second one is accepted and changes nothing
@@ -140,5 +152,18 @@ func accepts(t *core.Task, def *core.Definition, order json.RawMessage, now time
 			try(Command{Command: "resolve", Step: s.Name, Fact: fact}, core.Resolve{ID: id, Command: t.Command, Step: s.Name, Fact: fact})
 		}
 	}
-	return all
+	return all, later
+}
+
+// quietFrom is when no call of a step, or without a name of any step, can take effect any more; 0 if the task is not in Error.
+func quietFrom(t *core.Task, def *core.Definition, step string) (from core.Time) {
+	if t.ProcessState != core.Error || def == nil {
+		return 0
+	}
+	for i := range t.Steps {
+		if s := &t.Steps[i]; s.Attempted() && (step == "" || step == s.Name) {
+			from = max(from, s.LastStopBy.Add(def.Agents[def.Steps[i].Agent].ClockSkew)+1)
+		}
+	}
+	return from
 }

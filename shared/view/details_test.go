@@ -77,6 +77,34 @@ func TestAccepts(t *testing.T) {
 	}
 }
 
+// What is refused because a call may take effect is listed with the time from which it would be accepted, to the millisecond.
+func TestAcceptsLater(t *testing.T) {
+	task, def := stopped(0)
+	payment := def.Agents["payment"]
+	payment.ClockSkew = 500
+	def.Agents["payment"] = payment
+	from := t0 + 60_501
+	want := []view.LaterCommand{{Command: view.Command{Command: "close"}, From: from}}
+	for _, fact := range []core.Fact{core.Happened, core.NotHappened, core.Undone} {
+		want = append(want, view.LaterCommand{Command: view.Command{Command: "resolve", Step: "charge", Fact: fact}, From: from})
+	}
+	for at, want := range map[core.Time][]view.LaterCommand{t0 + 10_000: want, from - 1: want, from: nil} {
+		got := view.Detailed(task, def, nil, at.Std())
+		if !slices.Equal(got.AcceptsLater, want) {
+			t.Errorf("%d ms after: %v", at-t0, got.AcceptsLater)
+		}
+		for _, c := range want {
+			if slices.Contains(got.Accepts, c.Command) {
+				t.Errorf("%v is accepted already", c)
+			}
+		}
+	}
+	task.Steps[0].State = core.Compensating // in flight: no time of its own ends that
+	if got := view.Detailed(task, def, nil, (t0 + 10_000).Std()).AcceptsLater; len(got) > 0 {
+		t.Errorf("%v", got)
+	}
+}
+
 func TestInputs(t *testing.T) {
 	task, def := stopped(0)
 	if got := view.Detailed(task, def, json.RawMessage(`{"card":"c-1"}`), t0.Std()).Steps[0].Input; string(got) != `{"card":"c-1"}` {

@@ -54,6 +54,8 @@ type Task struct {
 	ItemBytes  int             `json:"itemBytes,omitempty" doc:"of a stack on AWS, where a single order was asked for: how large DynamoDB counts its item"`
 	Messages   []Message       `json:"messages,omitempty" nullable:"false" doc:"what it has received and sent, as far as the document has it, earliest first; only where a single order was asked for, without waiting"`
 	Accepts    []Command       `json:"accepts,omitempty" nullable:"false" doc:"commands that would be accepted now; absent also where the answer was waited for"`
+
+	AcceptsLater []LaterCommand `json:"acceptsLater,omitempty" nullable:"false" doc:"commands that would be accepted from a time on, when no call can take effect any more"`
 }
 
 // TaskError says why a task ended as it did.

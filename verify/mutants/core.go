@@ -307,7 +307,7 @@ var ofCore = []Mutant{
 	{Name: "P42-resubmit-leaves-the-undo", File: call, Func: "callKind.resume", Old: "if s.State == UndoWait {", New: "if false {"},
 	{Name: "P42-resubmit-keeps-failures-of-the-undo", File: command, Func: "deciding.resume", Old: "s.FailureCount, s.UndoFailures, s.Queued = 0, 0, 0", New: "s.FailureCount, s.Queued = 0, 0"},
 	{Name: "P42-resubmit-claims-what-it-undoes", File: advance, Func: "deciding.stillToClaim", Old: "s == Pending || s == Failed", New: "s != \"\""},
-	{Name: "P42-effect-that-was-found-is-no-failure", File: command, Func: "deciding.resolveCommand", Old: " || s.State == UndoWait", New: ""},
+	{Name: "P42-effect-that-was-found-is-no-failure", File: command, Func: "deciding.resolvesUndo", Old: " || r.t.Steps[i].State == UndoWait", New: ""},
 	{Name: "P42-what-was-not-asked-for-is-undone", File: goOn, Func: "deciding.goOnWithout", Old: "case !s.Attempted():", New: "case false:"},
 	{Name: "P42-what-was-attempted-is-not-undone", File: goOn, Func: "deciding.goOnWithout", Old: "case !s.Attempted():", New: "case s.FailureCode == \"expression\":"},
 	{Name: "P42-condition-that-fails-skips", File: advance, Func: "deciding.readySteps", Old: "if r.t.Steps[i].State != Pending {", New: "if false {"},

@@ -276,6 +276,10 @@ func (w *simulation) command(o *order, t *core.Task, kind message.ControlKind) *
 				return nil // that would be a lie
 			}
 		}
+		if c.Fact == core.Happened && w.choose("output", o.id, 2, 0.4) == 1 {
+			c.Output = json.RawMessage(fmt.Sprintf(`{"stated":%d}`, o.commands))
+			c.Schema = c.Major()
+		}
 	case message.Move:
 		c.Run, c.Definition = 0, w.aim(o)
 	case message.Resubmit:

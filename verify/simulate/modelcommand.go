@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"encoding/json"
 	"slices"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -157,7 +158,10 @@ func (m *model) judge(c *message.Control) (yes bool, act func()) {
 	if !inError || i < 0 || !m.resolvable(i) || c.Fact == core.Happened && t.Phase == core.Undoing && m.def.Steps[i].PointOfNoReturn {
 		return false, nil
 	}
-	return true, func() { m.resolve(i, c.Fact) }
+	if len(c.Output) > 0 && !m.outputStated(i, c) {
+		return false, nil
+	}
+	return true, func() { m.resolve(i, c.Fact, c.Output) }
 }
 
 // judgeResubmit: P18, and with a definition P49 in the same command.
@@ -512,7 +516,18 @@ func (m *model) resolvable(i int) bool {
 	return s.State != core.Waiting && m.def.Steps[i].Answer == nil && s.Attempted() && waits(s) && m.now > s.LastStopBy.Add(m.def.Agents[m.def.Steps[i].Agent].ClockSkew)
 }
 
-func (m *model) resolve(i int, fact core.Fact) {
+// outputStated: of a step that becomes Processed, and only what fits.
+func (m *model) outputStated(i int, c *message.Control) bool {
+	if c.Fact != core.Happened || m.t.Phase == core.Undoing || m.t.Steps[i].State == core.UndoWait {
+		return false
+	}
+	then := m.t.Steps[i]
+	defer func() { m.t.Steps[i] = then }()
+	m.t.Steps[i].Output = c.Output
+	return m.keepsReserve(m.t, c.ID)
+}
+
+func (m *model) resolve(i int, fact core.Fact, output json.RawMessage) {
 	s := &m.t.Steps[i]
 	s.Resolved = &core.Resolved{Fact: fact, Command: m.t.Command, At: m.now}
 	undo := m.t.Phase == core.Undoing || s.State == core.UndoWait // P42
@@ -522,7 +537,7 @@ func (m *model) resolve(i int, fact core.Fact) {
 	case undo:
 		m.end(s, core.Compensated)
 	case fact == core.Happened:
-		m.finish(i, nil)
+		m.finish(i, output)
 	default:
 		m.proven(s)
 	}

@@ -38,6 +38,7 @@ func TestCommandsAreSentWithTheirNumber(t *testing.T) {
 		{[]string{"resubmit", "stopped", "--input", "zone=-"}, message.Control{Kind: message.Resubmit, OrderID: "stopped", Command: 4, Step: "zone", Input: json.RawMessage(`[1.50]`)}},
 		{[]string{"cancel", "running"}, message.Control{Kind: message.Cancel, OrderID: "running"}},
 		{[]string{"resolve", "stopped", "zone", "not-happened"}, message.Control{Kind: message.Resolve, OrderID: "stopped", Command: 4, Step: "zone", Fact: core.NotHappened}},
+		{[]string{"resolve", "stopped", "zone", "happened", "--step-output", "testdata/input.json"}, message.Control{Kind: message.Resolve, OrderID: "stopped", Command: 4, Step: "zone", Fact: core.Happened, Output: json.RawMessage(`{"name":"north"}`)}},
 	} {
 		b.commands = nil
 		c.run(t, x.args...).want(t, failure.OK, x.want.OrderID+": "+x.args[0]+" accepted\n")
@@ -99,6 +100,12 @@ func TestCommandsRefused(t *testing.T) {
 	for in, want := range map[string]string{"{": "is not JSON", "null": "input is null", `{"a":1,"a":2}`: "twice", `"` + strings.Repeat("x", 32<<10) + `"`: "the limit is 32768", strings.Repeat("[", 70) + strings.Repeat("]", 70): "deeper"} {
 		call{server: c.server, in: in}.run(t, "resubmit", "stopped", "--input", "zone=-").want(t, failure.Usage, want)
 	}
+	for in, want := range map[string]string{"{": "is not JSON", "null": "output is null", `"` + strings.Repeat("x", core.MaxOutput) + `"`: "the limit is 49152"} {
+		call{server: c.server, in: in}.run(t, "resolve", "stopped", "zone", "happened", "--step-output", "-").want(t, failure.Usage, want)
+	}
+	call{server: c.server, in: "{}"}.run(t, "resolve", "stopped", "zone", "undone", "--step-output", "-").want(t, failure.Usage, "output belongs to a step that happened")
+	c.run(t, "resolve", "stopped", "zone", "happened", "--step-output", "nosuchfile").want(t, failure.Usage, "the output of step zone")
+	c.run(t, "resolve", "stopped", "zone", "happened", "--output", "charged.json").want(t, failure.Usage, "no output format", "--step-output FILE")
 	c.run(t, "close", "stopped", "--reason", strings.Repeat("x", 513)).want(t, failure.Usage, "at most 512 bytes")
 	c.run(t, "close", "stopped", "--reason", "why", "--by", strings.Repeat("x", 129)).want(t, failure.Usage, "at most 128 bytes")
 	if len(b.commands) > 0 {

@@ -17,9 +17,9 @@ func (a *App) Execute(ctx context.Context, args []string) failure.Code {
 	root := a.Root()
 	root.SetArgs(args)
 	started := false
-	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		started = true
-		return a.setUp()
+		return a.setUp(cmd)
 	}
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// maxForm is the largest form, in bytes: with an input of a step, whose characters may need three each.
-const maxForm = 3*core.MaxInput + 16<<10
+// maxForm is the largest form, in bytes: with an output of a step, whose characters may need three each.
+const maxForm = 3*core.MaxOutput + 16<<10
 
 // command carries out what a form asks for. The page that it leads to says what became of it.
 func (s *server) command(w http.ResponseWriter, r *http.Request) {
@@ -109,7 +109,7 @@ var forms = uuid.MustParse("7b0f1c52-6f0e-4b53-9d63-3f0c6f2a1a77")
 // sent twice, or from two windows, is one command (P5).
 func commandID(order string, form url.Values) string {
 	name := order
-	for _, field := range []string{"kind", "number", "step", "fact", "run", "round", "value", "input", "definition", "by", "reason"} {
+	for _, field := range []string{"kind", "number", "step", "fact", "run", "round", "value", "input", "output", "definition", "by", "reason"} {
 		name += "\x00" + form.Get(field)
 	}
 	return uuid.NewSHA1(forms, []byte(name)).String()

@@ -264,6 +264,35 @@ func TestActions(t *testing.T) {
 	_, body = w.get("/orders/i-2?show=timeline")
 	wants(t, body, "An operator gave it another input (ada)", "got another input (ada)", "&#34;amount&#34;: 12")
 
+	// It did happen, and what it returned is needed later. The page says from when on that can be stated.
+	w.refusing("charge")
+	w.submit("billed", "b-1")
+	w.until("it stops", w.inState("b-1", "Error"))
+	_, body = w.get("/orders/b-1")
+	wants(t, body, "Later, when no call can take effect any more:", "stepkeeper resolve b-1 charge happened")
+	if strings.Contains(body, `name="fact" value="happened"`) {
+		t.Error("the page offers what would be refused now")
+	}
+	w.ahead.Add(int64(10 * time.Minute))
+	w.until("the fact can be stated", func() bool { _, body = w.get("/orders/b-1"); return strings.Contains(body, `name="output"`) })
+	if strings.Contains(body, "Later, when") {
+		t.Errorf("it is later: %s", body)
+	}
+	action, form = w.form("/orders/b-1", "fact", "happened")
+	form.Set("output", `{"invoice": `)
+	if _, body = w.post(action, form); !strings.Contains(body, `role="alert"`) {
+		t.Errorf("half an output was not refused: %s", body)
+	}
+	form.Set("output", `{"invoice": 4711}`)
+	_, body = w.post(action, form)
+	wants(t, body, "resolve was accepted: with an output for charge")
+	action, form = w.form("/orders/b-1", "kind", "resubmit")
+	w.post(action, form)
+	w.until("it is processed", w.inState("b-1", "Processed"))
+	_, body = w.get("/orders/b-1")
+	wants(t, body, "&#34;number&#34;: 4711")
+	w.refusing("")
+
 	// The page is older than another's command: it is refused, and nothing happens.
 	action, form = w.form("/orders/o-3", "kind", "undo")
 	w.refusing("charge")

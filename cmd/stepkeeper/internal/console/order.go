@@ -26,6 +26,7 @@ type orderPage struct {
 	Down, Across template.HTML // its graph
 	Gantt        template.HTML
 	Advice       []advice
+	Later        []render.Advice
 	Questions    []question
 	Timeline     []view.Moment
 	Show         string        // compact, timeline, events or messages
@@ -44,6 +45,7 @@ type advice struct {
 	Danger     bool
 	NeedReason bool
 	NeedInput  bool // of the step
+	MayOutput  bool // of the step
 }
 
 func (s *server) order(ctx context.Context, r *http.Request, _ *kept) (content, error) {
@@ -68,8 +70,11 @@ func (s *server) order(ctx context.Context, r *http.Request, _ *kept) (content, 
 	p.Across = template.HTML(diagram.SVG(nodes, diagram.Across, label, false)) //nolint:gosec // the diagram escapes texts
 	p.Gantt = template.HTML(gantt(t, core.TimeOf(s.Now())))                    //nolint:gosec // it escapes texts
 	for _, a := range render.Next(*t, s.Program) {
-		p.Advice = append(p.Advice, adviceOf(a))
+		v := adviceOf(a)
+		v.MayOutput = a.Do.Command == "resolve" && render.MayOutput(t, a.Do.Step, a.Do.Fact)
+		p.Advice = append(p.Advice, v)
 	}
+	p.Later = render.Later(*t, s.Program)
 	order, err := s.Client.Submitted(ctx, t.OrderID)
 	if p.Order = s.shown(order); err != nil {
 		p.Order, p.OrderProblem = "", err.Error()
@@ -231,6 +236,8 @@ func (s *server) commandOf(ctx context.Context, id string, r *http.Request, comm
 		return s.answer(ctx, id, r, action, client.CommandID(command))
 	case action.Command == "resubmit" && input != "":
 		return action.Send(ctx, s.Client, id, number, command, client.NewInput(action.Step, json.RawMessage(input)))
+	case action.Command == "resolve":
+		return action.Send(ctx, s.Client, id, number, command, client.StepOutput(json.RawMessage(strings.TrimSpace(form("output")))))
 	}
 	return action.Send(ctx, s.Client, id, number, command)
 }

@@ -15,6 +15,23 @@ type Advice struct {
 	Why     string `json:"why"`
 	// Do is the command that a page can send by itself; its Command is "" where there is none.
 	Do view.Command `json:"-"`
+	// From is when it will be accepted; zero means now.
+	From core.Time `json:"from,omitzero"`
+}
+
+// Later returns what can be done from a time on, when no call can take effect any more.
+func Later(t view.Task, program string) (all []Advice) {
+	now := t.Accepts
+	for _, c := range t.AcceptsLater { // as if it were the time of each
+		t.Accepts = append(slices.Clip(now), c.Command)
+		for _, a := range Next(t, program) {
+			if a.Do == c.Command {
+				a.From = c.From
+				all = append(all, a)
+			}
+		}
+	}
+	return all
 }
 
 // Next answers what can be done about a task now, the most likely first: of the commands that the task
@@ -91,6 +108,12 @@ func facts(t *view.Task, say sayer) (resolve []Advice, plain bool) {
 	return resolve, plain
 }
 
+// MayOutput reports whether a fact about a step can come with what the step returned.
+func MayOutput(t *view.Task, step string, fact core.Fact) bool {
+	i := slices.IndexFunc(t.Steps, func(s view.Step) bool { return s.Name == step })
+	return fact == core.Happened && t.Phase != core.Undoing && i >= 0 && !undoneAlone(t.Steps[i])
+}
+
 // answerAdvice is how to answer a step that waits for it.
 func answerAdvice(say sayer, t *view.Task, s *view.Step) Advice {
 	if len(s.Answers.Values) == 0 {
@@ -134,7 +157,7 @@ func whenToState(t view.Task, s view.Step, fact core.Fact) string {
 	case undo:
 		return ""
 	case fact == core.Happened:
-		return "if the service shows that it did happen"
+		return "if the service shows that it did happen; --step-output FILE says what it returned"
 	case fact == core.NotHappened && !accepts(t, view.Command{Command: "undo"}):
 		return "if it shows that it did not; then the order can be undone too"
 	case fact == core.NotHappened:

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -563,7 +564,7 @@ func (p Page) verdicts(w io.Writer, t view.Task) {
 }
 
 func (p Page) next(w io.Writer, t view.Task) {
-	advice := Next(t, p.Program)
+	advice := slices.Concat(Next(t, p.Program), Later(t, p.Program))
 	if len(advice) == 0 {
 		return
 	}
@@ -573,6 +574,9 @@ func (p Page) next(w io.Writer, t view.Task) {
 		wide = max(wide, len(a.Command))
 	}
 	for _, a := range advice {
+		if a.From != 0 {
+			a.Why = "from " + Moment(a.From.Add(core.Second-1)) + " on, since a call may take effect until then: " + a.Why
+		}
 		fmt.Fprintf(w, "  %s  %s\n", p.Style.Bold(fmt.Sprintf("%-*s", wide, a.Command)), p.Style.Faint("# "+a.Why))
 	}
 }

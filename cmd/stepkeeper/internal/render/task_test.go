@@ -146,7 +146,12 @@ func stories() map[string]view.Task {
 	cancelled := view.Task{OrderID: "early", State: core.Cancelled, Why: core.WhyCancel, Ended: true, Created: at(0), EndedAt: at(0), Command: 1,
 		Verdicts: []core.Verdict{{Command: "cancel", Accepted: true, Reason: "the order had not arrived; it will not run when it does", At: at(0)}}}
 
-	return map[string]view.Task{"running": running, "waiting": waiting, "at-work": atWork, "processed": processed, "stopped": stopped, "past-return": pastReturn,
+	early := stopped // a call may take effect
+	accept(&early, "undo", "resubmit")
+	early.AcceptsLater = []view.LaterCommand{{Command: view.Command{Command: "resolve", Step: "create-zone", Fact: core.Happened}, From: at(931)},
+		{Command: view.Command{Command: "resolve", Step: "create-zone", Fact: core.NotHappened}, From: at(931)}}
+
+	return map[string]view.Task{"stopped-just-now": early, "running": running, "waiting": waiting, "at-work": atWork, "processed": processed, "stopped": stopped, "past-return": pastReturn,
 		"undo-stopped": undoStopped, "in-doubt": inDoubt, "undone": undone, "undoing": undoing, "tombstone": cancelled, "refused-by-rule": refused, "goes-on": goesOn, "goes-on-stopped": goesOnStopped, "goes-on-elsewhere": elsewhere}
 }
 
@@ -246,6 +251,20 @@ func TestNextNeverSuggestsWhatIsRefused(t *testing.T) {
 		if strings.Join(got, "|") != strings.Join(want, "|") {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
+	}
+}
+
+// What will be accepted later is offered with its time, and only what leads on.
+func TestLaterSaysFromWhen(t *testing.T) {
+	var got []string
+	for _, a := range render.Later(stories()["stopped-just-now"], "stepkeeper") {
+		if a.From != at(931) {
+			t.Errorf("%+v", a)
+		}
+		got = append(got, a.Command)
+	}
+	if want := "stepkeeper resolve order-1001 create-zone happened|stepkeeper resolve order-1001 create-zone not-happened"; strings.Join(got, "|") != want {
+		t.Errorf("%q", got)
 	}
 }
 
