@@ -58,6 +58,11 @@ func TestUntil(t *testing.T) {
 		`"2026-11-21T12:00:10+00:00"`:          "Processing: w Waiting/1",
 		fmt.Sprintf("%q", year.String()):       "Processing: w Waiting/1",
 		fmt.Sprintf("%q", (year + 1).String()): "Compensated: w Failed/0",
+		`"2026-11-21t11:00:00z"`:               "Processed: w Processed/1",
+		`"1970-01-01T00:00:00Z"`:               "Processed: w Processed/1",
+		`"1969-07-20T20:17:40+00:00"`:          "Processed: w Processed/1",
+		`"0001-01-01T00:00:00Z"`:               "Processed: w Processed/1",
+		`"9999-12-31T23:59:59.999Z"`:           "Compensated: w Failed/0",
 		`"soon"`:                               "Compensated: w Failed/0", `""`: "Compensated: w Failed/0", `null`: "Compensated: w Failed/0", `17`: "Compensated: w Failed/0",
 	} {
 		w := waitStep("w", 0)

@@ -145,6 +145,11 @@ var ofActors = []Mutant{
 	// Schedules.
 	{Name: "schedule-second-of-the-doubled-hour", File: timesFile, Func: "Times.instant", Old: "at.Before(first)", New: "at.After(first)"},
 	{Name: "schedule-gap-runs-an-hour-late", File: timesFile, Func: "Times.instant", Old: "_, end := beforeGap.In(s.loc).ZoneBounds()", New: "end := beforeGap.Add(time.Hour)"},
+	{Name: "schedule-interval-pauses-in-the-doubled-hour", File: timesFile, Func: "Times.Next", Old: "if s.interval {", New: "if false {"},
+	{Name: "schedule-change-itself-is-left-out", File: timesFile, Func: "Times.nextShown", Old: "return change, nil", New: "_ = change"},
+	{Name: "schedule-sunday-is-no-seven", File: "shared/schedule/expression.go", Func: "parse", Old: "given[dayOfWeek] = daysOfWeek(given[dayOfWeek])", New: ""},
+	{Name: "schedule-minutes-are-no-interval", File: "shared/schedule/expression.go", Func: "parse", Old: "wild(given[0]) || wild(given[1])", New: "wild(given[1])"},
+	{Name: "schedule-order-that-cannot-be-read-has-ended", File: starting, Func: "sweep.busy", Old: "return \"whether the order before, \" + s.OrderID + \", has ended could not be read\"", New: "return \"\""},
 	{Name: "schedule-doubled-hour-runs-twice", File: timesFile, Func: "Times.Next", Old: "at.After(after)", New: "true"},
 	{Name: "schedule-begins-in-the-past", File: recordFile, Func: "Record.Decide", Old: "next(now)", New: "next(now.Add(-core.Hour))"},
 	{Name: "schedule-old-expression-stays", File: recordFile, Func: "Record.Decide", Old: "r.Cron != s.Cron || r.Zone != s.Zone || r.Next == 0", New: "r.Next == 0"},
