@@ -201,10 +201,12 @@ func TestFaultsOfOneShardAndOneTask(t *testing.T) {
 	})
 	t.Run("the reminders of incidents", func(t *testing.T) {
 		w, _ := late(t, 1, nil)
+		var log bytes.Buffer
 		w.Sweeping = func(c *supervisor.Config) {
+			c.Logger = slog.New(slog.NewTextHandler(&log, nil))
 			c.Incidents = func(context.Context) (map[string]port.Stopped, error) { return nil, world.ErrFailing }
 		}
-		if r, err := w.SupervisorOn(w.Store, "other").Sweep(ctx); !errors.Is(err, world.ErrFailing) || r.HandedBack != 2 {
+		if r, err := w.SupervisorOn(w.Store, "other").Sweep(ctx); err != nil || r.HandedBack != 2 || !strings.Contains(log.String(), world.ErrFailing.Error()) {
 			t.Errorf("%s, %v", r, err)
 		}
 	})

@@ -109,8 +109,8 @@ func (s *Supervisor) Sweep(ctx context.Context) (Report, error) {
 	}
 	if s.cfg.Incidents != nil && ctx.Err() == nil {
 		var err error
-		if w.report.InError, err = s.cfg.Incidents(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("incidents: %w", err))
+		if w.report.InError, err = s.cfg.Incidents(ctx); err != nil { // what is due was done, and the next sweep tries this again
+			s.log.Error("incidents are left for the next sweep", "error", err)
 		}
 	}
 	return w.report, errors.Join(append(errs, w.unread)...)

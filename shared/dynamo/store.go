@@ -48,6 +48,7 @@ type Store struct {
 	client  calls
 	tables  Tables
 	options Options
+	recent  recent
 }
 
 // New makes a Store. The client should be NewClient's, of a configuration of awsclient or wire, which

@@ -40,6 +40,8 @@ const (
 	pageSize    = 1_000
 	// tryAgain is how long after a sweep could not publish an alert the next try is.
 	tryAgain = time.Minute
+	// mostNoted bounds what a process remembers of incidents.
+	mostNoted = 1_000
 	// tries: a conflict is another incident that was opened at the same moment.
 	tries = 8
 )
@@ -92,6 +94,8 @@ type Incidents struct {
 
 	mu      sync.Mutex
 	refused map[ID]core.Time // when a sweep of this process could not publish its alert
+	noted   map[ID]core.Time // when an order stopped last, as this process has seen it stored
+	left    map[ID]core.Time // when orders in Error were found that still have something in flight
 }
 
 // New makes Incidents.
@@ -99,14 +103,17 @@ func New(cfg Config) *Incidents {
 	cfg.Window = cmp.Or(cfg.Window, DefaultWindow)
 	cfg.Reminder = cmp.Or(cfg.Reminder, DefaultReminder)
 	cfg.Log = cmp.Or(cfg.Log, slog.Default())
-	return &Incidents{cfg: cfg, refused: map[ID]core.Time{}}
+	return &Incidents{cfg: cfg, refused: map[ID]core.Time{}, noted: map[ID]core.Time{}, left: map[ID]core.Time{}}
 }
 
 // Raise is done when the order's incident is stored, and opens it and publishes its alert where it is the first. That it could
 // not be published is no error: a sweep does.
 func (s *Incidents) Raise(ctx context.Context, a core.RaiseAlert) error {
 	id, now, opened := ID{a.Workflow, a.Step, a.Code, a.Undone}, core.TimeOf(s.cfg.Clock.Now()), false
-	fresh := Incident{Opened: now, Last: now, First: a}
+	if s.isNoted(id, now) {
+		return nil
+	}
+	fresh, last := Incident{Opened: now, Last: now, First: a}, now
 	err := s.change(ctx, func(d *document) bool {
 		fresh.ID, opened = id, false
 		x := d.find(id)
@@ -124,19 +131,41 @@ func (s *Incidents) Raise(ctx context.Context, a core.RaiseAlert) error {
 			if a.Undone && !x.More && (a.OrderID != x.First.OrderID || a.Run != x.First.Run) { // else it is the same one again
 				x.More, note = true, true
 			}
-			x.Last = max(x.Last, now)
+			if last = x.Last; note {
+				x.Last = max(x.Last, now)
+				last = x.Last
+			}
 			return note
 		}
-		opened = true
+		last, opened = now, true
 		return true
 	})
 	if err != nil {
 		return fmt.Errorf("incident of task %q: %w", a.OrderID, err)
 	}
+	s.note(id, last)
 	if opened {
 		s.first(ctx, fresh)
 	}
 	return nil
+}
+
+// isNoted reports whether this process has seen stored, less than noteEvery ago, that an order of the incident
+// stopped. Such an incident is open for another quietTime at least. Each order that was undone has to be looked at.
+func (s *Incidents) isNoted(id ID, now core.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last, known := s.noted[id]
+	return known && !id.Undone && now.Sub(last).Std() < noteEvery
+}
+
+func (s *Incidents) note(id ID, last core.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.noted) >= mostNoted {
+		clear(s.noted)
+	}
+	s.noted[id] = last
 }
 
 // first publishes the alert of an incident that was just opened.
@@ -222,8 +251,9 @@ func (s *Incidents) Sweep(ctx context.Context) (map[string]port.Stopped, error) 
 	var counts map[string]port.Stopped
 	whole := false
 	if slices.ContainsFunc(d.Open, func(x Incident) bool { return !x.Undone }) {
+		// Too many may be in Error to be listed. First alerts are published all the same, and no incident is over.
 		if orders, counts, whole, err = s.count(ctx, d, now); err != nil {
-			return nil, err
+			s.cfg.Log.WarnContext(ctx, "orders in Error were not counted", "error", err)
 		}
 	}
 	var errs []error
@@ -257,6 +287,9 @@ func (s *Incidents) visit(ctx context.Context, x Incident, f found, whole bool, 
 			return y != nil
 		})
 	case message.AlertOver:
+		if x.Over == 0 && s.isLeft(ctx, x, now) {
+			return nil
+		}
 		return s.over(ctx, x, now)
 	default:
 		// What an order accepts may be another thing by now: `show` says it.
@@ -269,6 +302,28 @@ func (s *Incidents) visit(ctx context.Context, x Incident, f found, whole bool, 
 		}
 		return s.change(ctx, published(x, now, orders))
 	}
+}
+
+// isLeft looks, before an incident is over, for its orders in Error that still have something in flight, which a sweep does
+// not count. It reads every open order, so that it looks again only after Window where it found one, or could not look.
+func (s *Incidents) isLeft(ctx context.Context, x Incident, now time.Time) bool {
+	s.mu.Lock()
+	at, was := s.left[x.ID]
+	s.mu.Unlock()
+	if was && now.Sub(at.Std()) < s.cfg.Window {
+		return true
+	}
+	orders, _, whole, err := s.countOf(ctx, document{Open: []Incident{x}}, port.Query{Workflow: x.Workflow, InFlight: true}, now)
+	if err != nil {
+		s.cfg.Log.WarnContext(ctx, "an incident is kept open: its orders could not be looked for", "workflow", x.Workflow, "error", err)
+	}
+	left := err != nil || !whole || orders[x.ID].orders > 0
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if delete(s.left, x.ID); left {
+		s.left[x.ID] = core.TimeOf(now)
+	}
+	return left
 }
 
 // ended notes how a visit ended.
@@ -372,10 +427,15 @@ func (f *found) add(t *view.Summary, first core.RaiseAlert) {
 	}
 }
 
-// count goes through the orders in Error, the newest first; whole says that it came to the end.
-func (s *Incidents) count(ctx context.Context, d document, now time.Time) (orders map[ID]found, counts map[string]port.Stopped, whole bool, err error) {
+// count goes through the orders in Error that have nothing in flight, the newest first; whole says that it came to the end.
+func (s *Incidents) count(ctx context.Context, d document, now time.Time) (map[ID]found, map[string]port.Stopped, bool, error) {
+	return s.countOf(ctx, d, port.Query{}, now)
+}
+
+// countOf goes through the orders in Error that the query asks for.
+func (s *Incidents) countOf(ctx context.Context, d document, q port.Query, now time.Time) (orders map[ID]found, counts map[string]port.Stopped, whole bool, err error) {
 	orders, counts = map[ID]found{}, map[string]port.Stopped{}
-	q := port.Query{State: string(core.Error), Limit: pageSize}
+	q.State, q.Limit = string(core.Error), pageSize
 	for seen := 0; seen < mostCounted; {
 		page, err := s.cfg.Tasks.List(ctx, q)
 		if err != nil {

@@ -58,7 +58,10 @@ type Query struct {
 	Before   time.Time // created before
 	After    time.Time // created at or after
 	Limit    int       // 1 to 1000
-	Cursor   string    // from the page before; "" for the first
+	// InFlight asks, with the state Error, for orders too that still have a step in flight or an end to report.
+	// An adapter may leave them out otherwise, because it would have to read every open order.
+	InFlight bool
+	Cursor   string // from the page before; "" for the first
 }
 
 // Page is one page of a listing, newest first. Next is "" at the end.
