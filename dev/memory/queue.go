@@ -311,7 +311,7 @@ func (q *Queue) Depth(ctx context.Context) (port.Depth, error) {
 			q.slab.release(t.slot)
 			return true
 		}
-		depth.Oldest = max(depth.Oldest, now.Sub(e.sent))
+		depth.Oldest = max(depth.Oldest, now.Sub(e.sent), 1) // 0 says that it is unknown
 		return false
 	}
 	q.line.high.trim(gone)

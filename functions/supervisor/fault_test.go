@@ -310,6 +310,7 @@ func TestReportCountsWhatWasDone(t *testing.T) {
 	w, _ = give(func(d *core.Definition) { d.Steps[0].Retry.MaxFailures = 1 })
 	w.Clock.Advance(6 * time.Second)
 	w.Handle(port.Control) // the undo of a, and of b, is asked for
+	taken(w)
 	w.Clock.Advance(31 * time.Second)
 	if r = sweep(t, w); r.HandedBack != 1 || r.Uncounted > 0 || w.Task("o-1").Step("b").UndoFailures+w.Task("o-1").Step("a").UndoFailures != 1 {
 		t.Errorf("an undo is overdue: %s", r)

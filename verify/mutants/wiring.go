@@ -20,7 +20,6 @@ const (
 
 // ofWiring are mutants of the wiring: Lambda mains and embedded mode.
 var ofWiring = []Mutant{
-	{Name: "P32-embedded-knows-no-capacity", File: devRuntime, Func: "Runtime.wire", Old: "Capacity: s.capacity, ", New: ""},
 	{Name: "P32-embedded-capacity-without-the-batch", File: devAgents, Func: "Runtime.capacity", Old: "a.concurrency * a.batch", New: "a.concurrency"},
 	{Name: "P32-embedded-takes-more-than-it-may", File: devBackend, Func: "Runtime.Submit", Old: "room < len(orders)", New: "room < 0"},
 	{Name: "P14-embedded-refuses-known-orders-while-busy", File: devBackend, Func: "Runtime.knownOrBusy", Old: "loaded[0].Task != nil", New: "loaded == nil"},

@@ -99,6 +99,12 @@ func (w *simulation) setUp() {
 	if kept := w.kept(); kept > 0 && w.enabled[KeyForgotten] && w.choose("world", "long", 2, 0.5) == 1 {
 		w.until, w.long = max(faultTime, 4*kept), true
 	}
+	for _, a := range w.agents { // its process is away, from the beginning
+		if q := w.queues[port.Requests(a)]; w.enabled[Concurrency] && w.choose("away", a, 2, 0.03) == 1 {
+			q.stopped = 3_600_000 + w.spread("away-for", a, 5*3_600_000)
+			w.until = max(w.until, q.stopped)
+		}
+	}
 	if w.waits = longest(w.defs); w.waits > faultTime/2 {
 		w.through = w.choose("world", "through", 2, 0.5) == 1
 	}

@@ -30,7 +30,7 @@ type model struct {
 	sweeping bool   // the Supervisor decides: it claims nothing
 	waits    map[string]core.Duration
 	loose    bool                    // another order of the same batch may have taught the instance a wait meanwhile
-	backlog  func(queue string) bool // more waits in it than is taken at a time
+	backlog  func(queue string) bool // more waits in it than is taken at a time, or its agent takes nothing
 	unasked  string                  // a queue that was not asked for that
 	direct   bool                    // it was asked without a queue, and gets the answer
 	expired  bool                    // the order is there, and its task is not (P26)

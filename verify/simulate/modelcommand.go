@@ -638,8 +638,9 @@ func (m *model) queued(i int) {
 	undo := s.State == core.Compensating
 	m.ended(i, core.OutcomeOverdue, core.CodeQueue)
 	s.Queued += m.now.Sub(s.ClaimedAt)
-	s.Allowance = min(max(s.Allowance, 1)*2, d.MaxQueueTime)
+	s.Allowance = min(max(s.Allowance, 1)*2, d.MaxQueueTime-s.Queued)
 	if s.Queued >= d.MaxQueueTime {
+		s.Allowance = 0
 		state := core.Failed
 		if undo {
 			state = core.UndoWait

@@ -673,6 +673,7 @@ func (d *driver) answered(iv *invocation, c call, subject string, wrong Fault, e
 	case callDepth:
 		for _, l := range w.queues[subject].messages {
 			t.yes(l.visible <= w.now)
+			t.yes(l.received > 0)
 		}
 	default: // these answer nothing but whether they went well
 	}
