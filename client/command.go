@@ -185,6 +185,9 @@ func (c *Client) command(ctx context.Context, cmd command, opts []CommandOption)
 	for _, set := range opts {
 		set(&cmd)
 	}
+	if err := message.CheckTexts(cmd.By, cmd.Reason); err != nil {
+		return Verdict{}, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
 	var value any
 	if err := json.Unmarshal(cmd.Input, &value); err != nil && len(cmd.Input) > 0 {
 		return Verdict{}, fmt.Errorf("%w: the input for step %q is not JSON: %w; write a JSON value, for instance {\"amount\": 12}", ErrInvalid, cmd.Step, err)

@@ -173,7 +173,7 @@ func submitted(o *message.SubmitOrder) core.Submitted {
 
 func replied(r *message.Reply) core.Event {
 	if r.Outcome == message.Progress {
-		return core.Progress{Step: r.Step, Run: r.Run, Attempt: r.Attempt, Operation: r.Operation, Until: r.Until, Percent: r.Percent, Note: strings.ToValidUTF8(r.Note, "\ufffd")}
+		return core.Progress{Step: r.Step, Run: r.Run, Attempt: r.Attempt, Operation: r.Operation, Until: r.Until, Percent: r.Percent, Note: printable(r.Note)}
 	}
 	ev := core.Reply{
 		Step: r.Step, Run: r.Run, Attempt: r.Attempt, Operation: r.Operation,
@@ -187,6 +187,16 @@ func replied(r *message.Reply) core.Event {
 		ev.Code, ev.Message = strings.ToValidUTF8(r.Error.Code, "\ufffd"), strings.ToValidUTF8(r.Error.Message, "\ufffd")
 	}
 	return ev
+}
+
+// printable is a note as it can be shown in one line.
+func printable(note string) string {
+	return strings.Map(func(c rune) rune {
+		if core.Unprintable(c) {
+			return ' '
+		}
+		return c
+	}, strings.ToValidUTF8(note, "\ufffd"))
 }
 
 func controlled(c *message.Control) core.Event {

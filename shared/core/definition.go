@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -196,7 +197,13 @@ func PersonName(name string) bool {
 	if name == "" || len(name) > MaxAnswerBy || !utf8.ValidString(name) {
 		return false
 	}
-	return !strings.ContainsFunc(name, func(c rune) bool { return c < ' ' || c == 0x7f || strings.ContainsRune("<>&\"\\\u2028\u2029", c) })
+	return !strings.ContainsFunc(name, func(c rune) bool { return Unprintable(c) || strings.ContainsRune("<>&\"\\", c) })
+}
+
+// Unprintable reports a character that could control a terminal, forge a line, or change the order of what stands beside it: a
+// control character, a separator of lines or paragraphs, or a control of writing direction. Names, codes and reasons have none.
+func Unprintable(c rune) bool {
+	return unicode.IsControl(c) || c == '\u2028' || c == '\u2029' || unicode.Is(unicode.Bidi_Control, c)
 }
 
 // Schedule starts orders of a workflow by the clock. The core makes nothing of it; package schedule and the Supervisor do.

@@ -221,6 +221,8 @@ func (m *Reply) Check() error {
 		return unreadable("output is not JSON")
 	case m.Error != nil && len(m.Error.Code) > maxCode:
 		return unreadable("error.code has %d bytes; a short word of at most %d is meant", len(m.Error.Code), maxCode)
+	case m.Error != nil && strings.ContainsFunc(m.Error.Code, core.Unprintable):
+		return unreadable("error.code holds a line end or another control character; a short word is meant")
 	}
 	if err := rawjson.CheckBounds(m.Output); err != nil {
 		return unreadable("output: %v", err)
@@ -302,13 +304,18 @@ var hashPattern = regexp.MustCompile(`^[0-9a-f]{32}$`)
 // IsDefinition reports that a command can name a definition so: Latest, or by its hash.
 func IsDefinition(text string) bool { return text == Latest || hashPattern.MatchString(text) }
 
-// isCommandID reports an ID for a command or an answer. It is stored with the verdict, so it may not be a token (P39).
-func isCommandID(id string) bool { return idPattern.MatchString(id) && core.RedactText(id) == id }
+// IsCommandID reports that a command or an answer can have this ID. The ID is stored with the verdict, so a token is
+// none (P39).
+func IsCommandID(id string) bool { return idPattern.MatchString(id) && core.RedactText(id) == id }
+
+func badID(id string) error {
+	return unreadable("id %.140q must be 1 to 128 of the characters A-Z a-z 0-9 . _ : -, and no token of an answer", id)
+}
 
 func (m *Control) checkCommand() error {
 	switch {
-	case !isCommandID(m.ID):
-		return unreadable("id %.140q of the command must be 1 to 128 of the characters A-Z a-z 0-9 . _ : -, and no token", m.ID)
+	case !IsCommandID(m.ID):
+		return badID(m.ID)
 	case m.Kind == Resolve && m.Step == "":
 		return unreadable("step is missing; a resolve names the step in doubt")
 	case m.Kind == Resolve && m.Fact != core.Happened && m.Fact != core.NotHappened && m.Fact != core.Undone:
@@ -321,10 +328,27 @@ func (m *Control) checkCommand() error {
 		return unreadable("reason has %d bytes; it says why the command is sent, in at most %d, and a close has it", len(m.Reason), core.MaxMessage)
 	case m.Deadline < 0 || m.Deadline > maxDeadline:
 		return unreadable("deadline must be between the years 1970 and 9999")
-	case m.Kind == Resubmit:
+	}
+	if err := CheckTexts(m.By, m.Reason); err != nil {
+		return err
+	}
+	switch m.Kind {
+	case Resubmit:
 		return m.checkInput()
-	case m.Kind == Resolve:
+	case Resolve:
 		return m.checkOutput()
+	}
+	return nil
+}
+
+// CheckTexts refuses who sends a command, or why, with a character that could control a terminal or forge a line where it is
+// printed.
+func CheckTexts(by, reason string) error {
+	switch {
+	case strings.ContainsFunc(by, core.Unprintable):
+		return unreadable("by holds a line end or another control character; write the name alone")
+	case strings.ContainsFunc(reason, core.Unprintable):
+		return unreadable("reason holds a line end or another control character; write it in one line of plain text")
 	}
 	return nil
 }
@@ -374,8 +398,8 @@ func (m *Control) checkAnswer() error {
 	switch {
 	case m.Schema < AnswerSchema:
 		return unreadable("schema is %d; an answer has %d", m.Schema, AnswerSchema)
-	case !isCommandID(m.ID):
-		return unreadable("id %.140q of the answer must be 1 to 128 of the characters A-Z a-z 0-9 . _ : -, and no token", m.ID)
+	case !IsCommandID(m.ID):
+		return badID(m.ID)
 	case (m.Step == "") == (m.Name == "") && m.Token == "":
 		return unreadable("an answer names a step, or an event, and not both")
 	case m.Name != "" && !stepPattern.MatchString(m.Name):
@@ -394,7 +418,7 @@ func (m *Control) checkAnswer() error {
 	if err := rawjson.CheckBounds(m.Value); err != nil {
 		return unreadable("value: %v", err)
 	}
-	return nil
+	return CheckTexts(m.By, m.Reason)
 }
 
 // Check holds a status to its rules.

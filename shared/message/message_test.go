@@ -216,6 +216,28 @@ func TestAnswersAreChecked(t *testing.T) {
 	}
 }
 
+// What is printed somewhere holds no control characters: who, why, and a code.
+func TestTextsAreOfOneLine(t *testing.T) {
+	for _, bad := range []string{"\n", "\r", "\x1b[31m", "\x00", "\x7f", "\u0085", "\u009b", "\u2028", "\u2029", "\u202e", "\u2066", "\u200f"} {
+		text, _ := json.Marshal("a" + bad + "b")
+		for _, c := range []string{
+			`{"schema":1,"kind":"cancel","task":"o-1","id":"c-1","by":%s}`,
+			`{"schema":1,"kind":"close","task":"o-1","id":"c-1","by":"ann","reason":%s}`,
+			`{"schema":1,"kind":"resubmit","task":"o-1","id":"c-1","reason":%s}`,
+			`{"schema":2,"kind":"answer","task":"o-1","id":"a-1","step":"b","round":1,"by":"ann","value":1,"reason":%s}`,
+			`{"schema":2,"kind":"answer","task":"o-1","id":"a-1","step":"b","round":1,"by":%s,"value":1}`,
+		} {
+			if _, err := message.DecodeControl(fmt.Appendf(nil, c, text)); !errors.Is(err, message.ErrUnreadable) {
+				t.Errorf("%s with %s: %v", c, text, err)
+			}
+		}
+		const reply = `{"schema":1,"task":"o-1","step":"a","attempt":1,"operation":"do","outcome":"failed","error":{"code":%s,"message":"no"}}`
+		if _, err := message.DecodeReply(fmt.Appendf(nil, reply, text)); !errors.Is(err, message.ErrUnreadable) {
+			t.Errorf("a code with %s: %v", text, err)
+		}
+	}
+}
+
 func second[T any](_ T, err error) error { return err }
 
 func hash(order string) string {

@@ -3,6 +3,14 @@ package mutants
 // ofCLI are mutants of the command line, and of what it alone shows: which commands are accepted, which
 // agents nothing runs.
 var ofCLI = []Mutant{
+	{Name: "cli-a-task-is-printed-as-it-came", File: "cmd/stepkeeper/internal/render/task.go", Func: "Page.Task",
+		Old: "t = Cleaned(t)", New: ""},
+	{Name: "cli-controls-are-printed", File: "cmd/stepkeeper/internal/render/clean.go", Func: "Clean",
+		Old: "case !core.Unprintable(r):", New: "case !core.Unprintable(r) || r == '\u202e':"},
+	{Name: "cli-bulk-sends-the-id-of-a-child", File: "cmd/stepkeeper/internal/bulk/list.go", Func: "commandID",
+		Old: "!message.IsCommandID(id)", New: "len(id) > 128"},
+	{Name: "client-sends-control-characters", File: "client/command.go", Func: "Client.command",
+		Old: "err := message.CheckTexts(cmd.By, cmd.Reason); err != nil", New: "err := message.CheckTexts(cmd.By, cmd.Reason); err != nil && false"},
 	{Name: "cli-last-exit-code", File: "cmd/stepkeeper/internal/cli/command.go", Func: "runCommand",
 		Old: "worst = failure.Worst(worst, code)", New: "worst = code"},
 	{Name: "cli-mildest-exit-code", File: "cmd/stepkeeper/internal/failure/failure.go", Func: "Worst",

@@ -4,6 +4,10 @@ const walk = "shared/rawjson/walk.go"
 
 // ofCodec are mutants of the reading and writing of messages, task documents and Lambda events.
 var ofCodec = []Mutant{
+	{Name: "codec-a-command-holds-control-characters", File: "shared/message/codec.go", Func: "Control.checkCommand",
+		Old: "err := CheckTexts(m.By, m.Reason); err != nil", New: "err := CheckTexts(m.By, m.Reason); err != nil && false"},
+	{Name: "codec-a-code-holds-control-characters", File: "shared/message/codec.go", Func: "Reply.Check",
+		Old: "case m.Error != nil && strings.ContainsFunc(m.Error.Code, core.Unprintable):", New: "case false:"},
 	// What a document shows to people.
 	{Name: "codec-locked-by-the-first", File: "shared/state/fields.go", Func: "lockedBy", Old: "s.ClaimedAt >= claimed", New: "s.ClaimedAt <= claimed"},
 	{Name: "codec-complete-by-the-latest", File: "shared/state/fields.go", Func: "completeBy", Old: "s.CompleteBy < by", New: "s.CompleteBy > by"},

@@ -97,7 +97,12 @@ func classify(err error) Failure {
 	default:
 		f.Code = "failed"
 	}
-	f.Code = strings.ToValidUTF8(core.RedactText(f.Code), "\ufffd")
+	f.Code = strings.Map(func(c rune) rune {
+		if core.Unprintable(c) { // a reply with it would be refused
+			return ' '
+		}
+		return c
+	}, strings.ToValidUTF8(core.RedactText(f.Code), "\ufffd"))
 	if len(f.Code) > maxCode {
 		f.Code = strings.ToValidUTF8(f.Code[:maxCode], "")
 	}

@@ -138,7 +138,7 @@ var summaryHeader = []string{"ORDER", "WORKFLOW", "STATE", "RECEIVED", "TOOK", "
 func summaryRows(a *App, orders []view.Summary) [][]string {
 	style, now := a.Streams.Style(), a.Now()
 	rows := make([][]string, len(orders))
-	for i, s := range orders {
+	for i, s := range render.Cleaned(orders) {
 		state := string(s.State)
 		if s.Phase == core.Undoing {
 			state += " (undo)"
@@ -149,7 +149,7 @@ func summaryRows(a *App, orders []view.Summary) [][]string {
 		}
 		why := ""
 		if s.Error != nil {
-			why = render.Clean(s.Error.Message)
+			why = s.Error.Message
 			if s.Error.Step != "" {
 				why = s.Error.Step + ": " + why
 			}

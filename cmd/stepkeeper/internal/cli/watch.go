@@ -124,7 +124,7 @@ func (o *watchOptions) draw(s *screen, last, task view.Task) error {
 	case o.app.Streams.IsTerminal():
 		s.frame(func(w io.Writer) { o.app.page().Task(w, task) })
 	default:
-		for _, line := range changes(last, task, o.app.Now()) {
+		for _, line := range changes(render.Cleaned(last), render.Cleaned(task), o.app.Now()) {
 			fmt.Fprintf(o.app.Streams.Out, "%s  %s\n", o.app.Now().UTC().Format("15:04:05.000"), line)
 		}
 	}
@@ -148,14 +148,14 @@ func changes(last, task view.Task, now time.Time) []string {
 			line += fmt.Sprintf(", attempt %d", s.Attempts)
 		}
 		if s.Error != nil && s.State != core.Processed && s.State != core.Compensated && (b.Error == nil || *b.Error != *s.Error) {
-			line += ": " + render.Clean(s.Error.Message)
+			line += ": " + s.Error.Message
 		}
 		lines = append(lines, line)
 	}
 	if last.State != task.State {
 		line := fmt.Sprintf("%s  %s", task.OrderID, task.State)
 		if task.Error != nil {
-			line += ": " + render.Clean(task.Error.Message)
+			line += ": " + task.Error.Message
 		}
 		lines = append(lines, line)
 	}

@@ -30,6 +30,7 @@ type Page struct {
 // Task prints all about a task for an operator: how it stands, why, what each
 // step did, what happened when, and which command to run next.
 func (p Page) Task(w io.Writer, t view.Task) {
+	t = Cleaned(t)
 	p.head(w, t)
 	for _, u := range t.Unattended {
 		fmt.Fprintf(w, "  %s\n", p.Style.Warn(Unattended(u, p.Now)))
