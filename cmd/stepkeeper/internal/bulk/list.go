@@ -255,16 +255,15 @@ func (a *Action) Send(ctx context.Context, c *client.Client, order string, numbe
 	return client.Verdict{}, fmt.Errorf("%w: there is no command %.50q", client.ErrInvalid, a.Command)
 }
 
-// commandID names both the bulk and the order; IDs of orders that leave no room are hashed.
+// commandID names both the bulk and the order. An order's ID that leaves no room, or that a command cannot have, as that of a
+// child, is hashed.
 func commandID(bulk, order string) string {
 	id := bulk + ":" + order
-	if len(id) > maxCommandID {
+	if !message.IsCommandID(id) {
 		id = bulk + ":" + uuid.NewSHA1(uuid.NameSpaceOID, []byte(order)).String()
 	}
 	return id
 }
-
-const maxCommandID = 128
 
 // becameOf is what became of an order whose command was accepted; "" while that is open.
 func becameOf(h *Header, o *Order, t *client.Task) (Result, string) {
