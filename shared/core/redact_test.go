@@ -28,10 +28,9 @@ func spellings(text string) map[string]string {
 
 // P39: a token is found in any spelling, in texts and in JSON, which stays JSON; a cut one too.
 func TestTokensAreRedacted(t *testing.T) {
-	for _, of := range []core.TokenOf{{Step: "approve", Person: "ann"}, {Run: 12, Step: "b", Person: "Ånn <>?"}, {Step: "a-1"}} {
-		if of.Person != "" && !core.PersonName(of.Person) {
-			of.Person = "Ånn~~~???"
-		}
+	for _, of := range []core.TokenOf{
+		{Step: "approve", Person: "ann"}, {Run: 12, Step: "b", Person: "Ånn~~~???"}, {Step: "a-1"},
+	} {
 		text, err := token.Fixed(false).Token("00000000", "o-1", of)
 		if err != nil {
 			t.Fatal(err)
@@ -45,10 +44,12 @@ func TestTokensAreRedacted(t *testing.T) {
 			if core.RedactText(got) != got {
 				t.Errorf("%s: %q is redacted again", name, got)
 			}
-			for what, value := range map[string]string{"as it stands": `{"seen":["` + spelled + `"]}`, "as a string": string(marshal(t, map[string]string{"seen": spelled, "at": "\b\u20ac"}))} {
+			asString := marshal(t, map[string]string{"seen": spelled, "at": "\b\u20ac"})
+			for _, value := range []string{`{"seen":["` + spelled + `"]}`, string(asString)} {
 				doc := core.RedactJSON(json.RawMessage(value))
-				if !json.Valid(doc) || !strings.Contains(string(doc), "(token)") || strings.Contains(string(doc), mac[:8]) {
-					t.Errorf("%s, %s: %s becomes %s", name, what, value, doc)
+				text := string(doc)
+				if !json.Valid(doc) || !strings.Contains(text, "(token)") || strings.Contains(text, mac[:8]) {
+					t.Errorf("%s: %s becomes %s", name, value, doc)
 				}
 			}
 		}
@@ -72,8 +73,10 @@ func marshal(t *testing.T, v any) []byte {
 // What is no token stays, byte for byte.
 func TestOtherTextsAreNotRedacted(t *testing.T) {
 	for _, text := range []string{
-		"", "1.5", `{"n":12345678.12345678901234567890123456}`, "deadbeef.example.org", "00000000.MS9hcHByb3ZlL2Fubg", "00000000.MS9hcHByb3ZlL2Fubg.",
-		"00000000.bm8gY2xhaW1zIGF0IGFsbA.dXllGwql4haxUySnKXUr6A", `\\\\server\share`, "100 %", "%", "%2", `\`, `\u00`, `\u0`, strings.Repeat(`\`, 9), strings.Repeat("%25", 9),
+		"", "1.5", `{"n":12345678.12345678901234567890123456}`, "deadbeef.example.org",
+		"00000000.MS9hcHByb3ZlL2Fubg", "00000000.MS9hcHByb3ZlL2Fubg.",
+		"00000000.bm8gY2xhaW1zIGF0IGFsbA.dXllGwql4haxUySnKXUr6A", `\\\\server\share`, "100 %", "%", "%2", `\`, `\u00`, `\u0`,
+		strings.Repeat(`\`, 9), strings.Repeat("%25", 9),
 		"00000000." + strings.Repeat("MS9h", 200) + ".dXllGwql4haxUySnKXUr6A",
 	} {
 		if got := core.RedactText(text); got != text {
@@ -88,7 +91,7 @@ func TestOtherTextsAreNotRedacted(t *testing.T) {
 // Whatever stands around a token: JSON stays JSON, and the token is not in it.
 func FuzzTokensAreRedacted(f *testing.F) {
 	const text, mac = "00000000.MS9hcHByb3ZlL2Fubi9sZWU.dXllGwql4haxUySnKXUr6A", "dXllGwql4haxUySnKXUr6A"
-	for _, around := range []string{"", `\`, `"`, "\u20ac", "\b", "0", "00000000.", "%", "%25", "\\u00", "\x00\f", `{"a":`} {
+	for _, around := range []string{"", `\`, `"`, "\u20ac", "\b", "0", "00000000.", "%", "%25", "\\u00", "\x00\f"} {
 		f.Add(around, around)
 	}
 	f.Fuzz(func(t *testing.T, before, after string) {

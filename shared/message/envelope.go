@@ -138,7 +138,8 @@ type Quarantined struct {
 	Reason string    `json:"reason"`
 	At     core.Time `json:"at"`
 	SHA256 string    `json:"sha256"` // of the message as it came
-	Body   []byte    `json:"body"`   // base64; at most MaxQuarantined bytes of it, without tokens of answers (P39)
+	// Body is base64 of at most MaxQuarantined bytes of it, without tokens of answers (P39).
+	Body []byte `json:"body"`
 }
 
 // MaxQuarantined is how much of a body the quarantine keeps, in bytes.
