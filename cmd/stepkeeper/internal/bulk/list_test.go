@@ -120,7 +120,7 @@ func TestAServerThatIsAwayGetsNoMoreCommands(t *testing.T) {
 	}
 }
 
-// flows are a workflow whose call is refused until its service is mended, and parents of it.
+// flows are a workflow whose call is refused until its service is fixed, and parents of it.
 var flows = map[string]string{
 	"one": `workflow: one
 steps:
@@ -211,7 +211,7 @@ func (s *site) until(id string, state core.State) {
 // run makes a list of the orders in Error, sends the command, and returns the plan and what became of each order.
 func (s *site) run(a bulk.Action) (plan []bulk.Order, r bulk.Report) {
 	s.Helper()
-	a.By, a.Reason = "ada", "mended"
+	a.By, a.Reason = "ada", "fixed"
 	where := bulk.Where{"state": "error"}
 	plan, err := bulk.Select(s.Context(), s.client, where, a)
 	if err != nil {
