@@ -47,7 +47,7 @@ func redacted(ev Event) Event {
 		e.Sender = e.redacted()
 		return e
 	case Resolve:
-		e.Sender = e.redacted()
+		e.Output, e.Sender = RedactJSON(e.Output), e.redacted()
 		return e
 	case Close:
 		e.Sender = e.redacted()
