@@ -136,7 +136,8 @@ type Tuning struct {
 	SystemLogLevel awslambda.SystemLogLevel
 	// Warm is for a busy first day.
 	Warm Warm
-	// OldestMessage is the age of a message in intake, replies or control that alarms; default 5 m.
+	// OldestMessage is the age of a message in intake or replies that alarms; default 5 m. In control it is 20 m at least,
+	// because a message that waits there for a step is delayed by up to 15 m.
 	OldestMessage time.Duration
 	// OldestRequest is the same for the agents' queues; default 15 m: a flood may wait (P32).
 	OldestRequest time.Duration
