@@ -142,7 +142,7 @@ func TestDeadLettersAreHandled(t *testing.T) {
 	do("redrive", "replies").want(t, failure.Usage, "say which messages of replies", "dead-letters look replies")
 	do("redrive", "replies", id, "--all").want(t, failure.Usage, "say which messages")
 	do("redrive", "replies", "--all").want(t, failure.Usage, "--all needs --yes")
-	do("redrive", "replies", id, "--reason", "").want(t, failure.Usage, "reason has 0 bytes")
+	do("redrive", "replies", id, "--reason", "").want(t, failure.Usage, "--reason is missing, and nothing was done")
 	do("redrive", "nowhere", id).want(t, failure.NotFound, "nowhere")
 	do("redrive", "replies", id, "--file", filepath.Join(file, "no", "folder")).want(t, failure.Usage, "cannot be recorded, and nothing was done", "--file")
 	do("redrive", "replies", "--all", "--dry-run").want(t, failure.OK, id+": would be redriven to replies (order o-1)\n", "(order o-2)")

@@ -125,7 +125,7 @@ func (o *watchOptions) draw(s *screen, last, task view.Task) error {
 		s.frame(func(w io.Writer) { o.app.page().Task(w, task) })
 	default:
 		for _, line := range changes(render.Cleaned(last), render.Cleaned(task), o.app.Now()) {
-			fmt.Fprintf(o.app.Streams.Out, "%s  %s\n", o.app.Now().UTC().Format("15:04:05.000"), line)
+			fmt.Fprintf(o.app.Streams.Out, "%s  %s\n", o.app.Now().UTC().Format("15:04:05.000 UTC"), line)
 		}
 	}
 	return nil
@@ -233,7 +233,7 @@ func (o *watchOptions) drawList(s *screen, seen map[string]view.Summary, orders 
 			}
 			continue
 		}
-		fmt.Fprintf(a.Streams.Out, "%s  %s  %s\n", a.Now().UTC().Format("15:04:05.000"), order.OrderID, order.State)
+		fmt.Fprintf(a.Streams.Out, "%s  %s  %s\n", a.Now().UTC().Format("15:04:05.000 UTC"), order.OrderID, order.State)
 	}
 	for id := range seen { // bounded by what one page holds
 		if !present[id] {
