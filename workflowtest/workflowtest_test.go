@@ -538,7 +538,7 @@ func TestSeveralAgents(t *testing.T) {
 
 // Why a person answers as they do stands in the history, beside the answer.
 func TestAnswerWithAReason(t *testing.T) {
-	w := workflowtest.NewFromYAML(t, "workflow: ask\nsteps:\n  agree: {approval: {question: Go?, answers: [yes, no], timeout: 1h, onTimeout: undo}}\n")
+	w := workflowtest.NewFromYAML(t, "workflow: ask\nsteps:\n  agree: {approval: {question: Go?, answers: ['yes', 'no'], timeout: 1h, onTimeout: undo}}\n")
 	run := w.Submit(1)
 	w.Advance(time.Minute)
 	if v := run.AnswerWith("agree", "ann", "yes", "the customer called"); !v.Accepted {

@@ -52,22 +52,27 @@ func decode(data json.RawMessage) (any, error) {
 	if _, err := d.Token(); err != io.EOF {
 		return nil, errBadJSON
 	}
-	return own(v), nil
+	return own(v)
 }
 
 // own replaces the library's numbers by this package's, in place.
-func own(v any) any {
+func own(v any) (any, error) {
+	var err error
 	switch v := v.(type) {
 	case json.Number:
 		return numberOf(string(v))
 	case []any:
 		for i := range v {
-			v[i] = own(v[i])
+			if v[i], err = own(v[i]); err != nil {
+				return nil, err
+			}
 		}
 	case map[string]any:
 		for k, e := range v {
-			v[k] = own(e)
+			if v[k], err = own(e); err != nil {
+				return nil, err
+			}
 		}
 	}
-	return v
+	return v, nil
 }

@@ -96,17 +96,16 @@ func (t *template) evaluate(env *core.Environment) (json.RawMessage, error) {
 	if len(t.holes) == 0 {
 		return slices.Clip(t.literals[0]), at(string(t.literals[0]), checkResult(t.literals[0]))
 	}
-	var e *evaluation
+	e := &evaluation{env: env}
 	var b []byte
 	for i, p := range t.holes {
 		b = append(b, t.literals[i]...)
 		var err error
 		if p.path != nil {
-			b, err = splice(b, p.path, env)
-		} else {
-			if e == nil {
-				e = &evaluation{env: env}
+			if err = e.meter.charge(len(p.path.document(env)) / 128); err == nil {
+				b, err = splice(b, p.path, env)
 			}
+		} else {
 			var v any
 			if v, err = e.run(p); err == nil {
 				b, err = appendValue(b, v)

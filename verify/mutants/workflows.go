@@ -19,7 +19,7 @@ const (
 
 // ofWorkflows are mutants of workflow files and expressions.
 var ofWorkflows = []Mutant{
-	{Name: "workflow-integer-difference-wraps", File: exprOperators, Func: "integers", Old: "if s := i - j; (s < i) == (j > 0) {", New: "if s := i - j; true {"},
+	{Name: "workflow-integer-difference-wraps", File: exprOperators, Func: "smallIntegers", Old: "return v, (v < i) == (j > 0)", New: "return v, true"},
 	{Name: "P44-plain-service-with-several-ledgers", File: "shared/workflow/source/agents.go", Func: "builder.routes", Old: "s.Grade == core.Plain ||", New: ""},
 	{Name: "P44-no-return-with-several-ledgers", File: "shared/workflow/source/agents.go", Func: "builder.routes", Old: "if s.Grade == core.Plain || s.PointOfNoReturn {", New: "if s.Grade == core.Plain {"},
 	{Name: "P44-one-service-remembers-for-two-times", File: "shared/workflow/source/agents.go", Func: "builder.routes", Old: "other.KeyRetention != first.KeyRetention", New: "false"},
@@ -29,7 +29,7 @@ var ofWorkflows = []Mutant{
 	{Name: "P45-poll-longer-than-the-keys", File: sourceMeaning, Func: "builder.polling", Old: "kept > 0 && s.PollFor > kept", New: "false"},
 	{Name: "P44-older-code-claims-it-for-the-first-agent", File: "shared/workflow/stored.go", Func: "Seal", Old: " || len(s.Others) > 0", New: ""},
 	{Name: "P44-further-agents-have-no-settings", File: "shared/workflow/source/build.go", Func: "builder.agents", Old: "b.def.Steps[i].AllAgents()", New: "b.def.Steps[i].AllAgents()[:1]"},
-	{Name: "workflow-integer-sum-wraps", File: exprOperators, Func: "integers", Old: "if s := i + j; (s > i) == (j > 0) {", New: "if s := i + j; true {"},
+	{Name: "workflow-integer-sum-wraps", File: exprOperators, Func: "smallIntegers", Old: "return v, (v > i) == (j > 0)", New: "return v, true"},
 	{Name: "workflow-reads-skipped-output", File: exprSkipped, Func: "check.skipped", Old: "if !reads ||", New: "if true || !reads ||"},
 	{Name: "P42-output-of-what-failed-is-read", File: exprSkipped, Func: "check.mayBeNull", Old: "case c.scope.Continues[step] && ", New: "case false && c.scope.Continues[step] && "},
 	{Name: "P42-failed-is-read-like-not-failed", File: exprSkipped, Func: "program.notSkipped", Old: "f.name == factFailed && !holds", New: "f.name == factFailed"},

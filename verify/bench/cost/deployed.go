@@ -108,7 +108,7 @@ func (o options) definition() (*core.Definition, error) {
 		text = strings.Replace(text, "after: [charge]", "after: [pause]", 1) + fmt.Sprintf("  pause: {wait: %ds, after: [charge]}\n", o.wait/core.Second)
 	}
 	for step, asked := range map[string]bool{
-		"  agree: {approval: {question: \"Go on?\", answers: [yes, no], timeout: 1d, onTimeout: undo}, after: [charge]}\n": o.answer,
+		"  agree: {approval: {question: \"Go on?\", answers: ['yes', 'no'], timeout: 1d, onTimeout: undo}, after: [charge]}\n": o.answer,
 		"  agree: {each: \"${ order.items }\", workflow: part, after: [charge]}\n":                                         o.children,
 	} {
 		if asked {

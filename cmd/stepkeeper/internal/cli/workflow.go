@@ -165,7 +165,7 @@ func (o *validateOptions) known() ([]string, error) {
 	var file struct {
 		Agents map[string]any `yaml:"agents"`
 	}
-	if err := yaml.Unmarshal(data, &file); err != nil {
+	if err := yaml.Unmarshal(source.WithoutMark(data), &file); err != nil {
 		return nil, failure.Wrap(err, failure.Usage, "correct the YAML", "the agents file %s cannot be read", o.agents)
 	}
 	return slices.AppendSeq([]string{}, maps.Keys(file.Agents)), nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
 	"github.com/stepkeeper/stepkeeper/shared/regularfile"
+	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
 // maxFile is far above what agents need, in bytes.
@@ -46,10 +47,19 @@ func Parse(data []byte, lookup func(name string) (string, bool)) (httpagent.Conf
 
 // Read reads the text alone: nothing is filled in, and its meaning is not checked yet.
 func Read(data []byte) (httpagent.Config, error) {
+	data = source.WithoutMark(data)
+	if err := source.CheckScalars(data); err != nil {
+		return httpagent.Config{}, err
+	}
 	var c httpagent.Config
-	err := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict()).Decode(&c)
+	d := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict())
+	err := d.Decode(&c)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return httpagent.Config{}, errors.New(yaml.FormatError(err, false, false))
+	}
+	var second any
+	if err == nil && !errors.Is(d.Decode(&second), io.EOF) {
+		return httpagent.Config{}, errors.New("the file holds a second document; keep all agents in the first one")
 	}
 	return c, nil
 }
