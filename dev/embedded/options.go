@@ -62,6 +62,7 @@ type Started struct {
 	Answers   string // address of Options.AnswersListen; empty if there is none
 	Workflows int
 	Agents    int
+	Checked   bool // the whole database file was checked; otherwise the check goes on
 }
 
 func (o Options) withDefaults() Options {

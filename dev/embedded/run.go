@@ -38,6 +38,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	if o.Ready != nil {
 		started.Workflows, started.Agents = len(s.workflows.infos()), len(s.agents)
+		started.Checked = s.store.Checked()
 		o.Ready(started)
 	}
 	serving, within := errgroup.WithContext(ctx)   // the end of one listener ends the other

@@ -32,6 +32,7 @@ type committer struct {
 	store    *Store
 	reported func(writes int, took time.Duration) // of commits; nil: nothing is
 	writer   *writer
+	sequence sequence
 
 	mu      sync.Mutex
 	wake    sync.Cond
@@ -139,8 +140,16 @@ func (c *committer) transact(group []*job) error {
 			return c.abort(err)
 		}
 	}
+	changed, err := c.sequence.count(tx)
+	if err != nil {
+		return c.abort(err)
+	}
 	if _, err := c.writer.commit.exec(); err != nil {
 		return c.abort(err)
+	}
+	if changed {
+		c.sequence.last++
+		c.sequence.answered()
 	}
 	if c.reported != nil {
 		c.reported(len(group), time.Since(began))

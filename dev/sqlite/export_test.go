@@ -120,3 +120,26 @@ func (o *setting) apply(tx *transaction) (err error) {
 	o.value, err = tx.number("PRAGMA " + o.name)
 	return err
 }
+
+// ShortCheck leaves no time for the check at the start.
+func ShortCheck(o Options) Options {
+	o.checkTime = 1
+	return o
+}
+
+// Leaves lists the pages at the bottom of an index.
+func (s *Store) Leaves(index string) (pages []int, err error) {
+	rows, err := s.readers.Query("SELECT pageno FROM dbstat WHERE name=? AND pagetype='leaf'", index)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var page int
+		if err := rows.Scan(&page); err != nil {
+			return nil, err
+		}
+		pages = append(pages, page)
+	}
+	return pages, rows.Err()
+}

@@ -17,6 +17,8 @@ const (
 	sqlProbe     = "dev/sqlite/probe.go"
 	sqlTrouble   = "dev/sqlite/trouble.go"
 	sqlAdmit     = "dev/sqlite/admit.go"
+	sqlSequence  = "dev/sqlite/sequence.go"
+	sqlCheck     = "dev/sqlite/check.go"
 	sqlExpire    = "dev/sqlite/expire.go"
 	tablesStore  = "shared/dynamo/store.go"
 	tablesItem   = "shared/dynamo/item.go"
@@ -101,9 +103,15 @@ var ofAdapters = []Mutant{
 	{Name: "sqlite-file-is-not-marked-as-open", File: sqlAdmit, Func: "Store.mark", Old: "value=1", New: "value=0"},
 	{Name: "sqlite-mark-stands-in-the-log-alone", File: sqlAdmit, Func: "Store.mark", Old: "; PRAGMA wal_checkpoint(TRUNCATE)", New: ""},
 	{Name: "sqlite-mark-stays-after-a-clean-end", File: sqlAdmit, Func: "Store.unmark", Old: "if !s.marked {", New: "if s.marked {"},
-	{Name: "sqlite-missing-log-is-not-noticed", File: sqlAdmit, Func: "admit", Old: "if unclean != 1 {", New: "if unclean != 1 || !f.log {"},
-	{Name: "sqlite-unclean-end-is-not-checked", File: sqlAdmit, Func: "admit", Old: "return check(w)", New: "return nil"},
-	{Name: "sqlite-takes-the-tables-of-another-program", File: sqlAdmit, Func: "admit", Old: "tables != 3", New: "tables < 0"},
+	{Name: "sqlite-missing-log-is-not-noticed", File: sqlSequence, Func: "checkSequence", Old: "unclean && !f.log", New: "unclean && f.log && false"},
+	{Name: "sqlite-lost-commits-are-not-noticed", File: sqlSequence, Func: "checkSequence", Old: "answered > stored", New: "answered > stored+1<<40"},
+	{Name: "sqlite-file-is-not-checked", File: sqlAdmit, Func: "checking.admit", Old: "return c.atStart(ctx, from)", New: "c.whole = true\n\treturn nil"},
+	{Name: "sqlite-unfinished-check-ends", File: sqlCheck, Func: "Store.goOn", Old: "if s.checking.whole {", New: "if true {"},
+	{Name: "sqlite-damage-hides-orders", File: sqlTrouble, Func: "Store.missing", Old: "found != nil", New: "found != nil && false"},
+	{Name: "sqlite-full-disk-loses-the-log", File: sqlAdmit, Func: "Store.unmark", Old: "(\"main\", 1)", New: "(\"main\", 0)"},
+	{Name: "sqlite-others-may-read", File: sqlSequence, Func: "protect", Old: "os.Chmod(name, private)", New: "os.Chmod(name, private|0o044)"},
+	{Name: "sqlite-lock-is-a-file", File: sqlOpen, Func: "lockFolder", Old: "flock.New(folder, flock.SetFlag(os.O_RDONLY))", New: "flock.New(filepath.Join(folder, \"lock\"))"},
+	{Name: "sqlite-takes-the-tables-of-another-program", File: sqlAdmit, Func: "checking.admit", Old: "tables != 3", New: "tables < 0"},
 	{Name: "sqlite-takes-an-empty-file", File: sqlAdmit, Func: "inspect", Old: "if len(header) == 0 {", New: "if len(header) == 0 {\n\t\tf.file = false\n\t\treturn f, os.Remove(file)\n\t}\n\tif false {"},
 	{Name: "sqlite-opens-a-newer-file", File: sqlSchema, Func: "migrate", Old: "if version > int64(len(migrations)) {", New: "if false {"},
 	{Name: "sqlite-probe-writes-nothing", File: sqlProbe, Func: "probe.apply", Old: "_, err = tx.addProbe.exec(o.bytes)", New: "err = nil"},

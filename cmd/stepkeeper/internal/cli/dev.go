@@ -64,6 +64,7 @@ type devReady struct {
 	Data      string `json:"data"`
 	Workflows int    `json:"workflows"`
 	Agents    int    `json:"agents"`
+	Checked   bool   `json:"checked"`          // the whole database file was checked; otherwise the check goes on
 	Orders    string `json:"orders,omitempty"` // of the example: a file with orders to submit
 }
 
@@ -298,10 +299,15 @@ func (o *devOptions) clock() (port.Clock, error) {
 func (o *devOptions) ready(s embedded.Started) {
 	if o.app.JSON() {
 		_ = o.app.printLine(devReady{Ready: true, URL: s.Address, Answers: s.Answers, Data: o.data,
-			Workflows: s.Workflows, Agents: s.Agents, Orders: o.orders})
+			Workflows: s.Workflows, Agents: s.Agents, Checked: s.Checked, Orders: o.orders})
 		return
 	}
-	fmt.Fprintf(o.app.Streams.Out, "stepkeeper dev ready on %s (data %s, %s, %s)\n", s.Address, o.data, view.Count(s.Workflows, "workflow"), view.Count(s.Agents, "agent"))
+	checked := "checked"
+	if !s.Checked {
+		checked = "its check goes on"
+	}
+	fmt.Fprintf(o.app.Streams.Out, "stepkeeper dev ready on %s (data %s, %s, %s, %s)\n",
+		s.Address, o.data, checked, view.Count(s.Workflows, "workflow"), view.Count(s.Agents, "agent"))
 	if s.Answers != "" {
 		fmt.Fprintf(o.app.Streams.Out, "pages of answers, and nothing else, on %s\n", s.Answers)
 	}

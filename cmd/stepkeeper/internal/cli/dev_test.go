@@ -29,19 +29,20 @@ func dev(ctx context.Context, t *testing.T, run func(context.Context, embedded.O
 }
 
 func TestDevSaysOneLine(t *testing.T) {
+	checked := true
 	ready := func(_ context.Context, o embedded.Options) error {
 		o.Log.Info("not to be seen")
 		o.Log.Error("to be seen", "order", "o-1")
-		o.Ready(embedded.Started{Address: "http://127.0.0.1:4711", Workflows: 2, Agents: 4})
+		o.Ready(embedded.Started{Address: "http://127.0.0.1:4711", Workflows: 2, Agents: 4, Checked: checked})
 		return nil
 	}
 	r := dev(t.Context(), t, ready)
 	r.want(t, failure.OK)
-	if want := "stepkeeper dev ready on http://127.0.0.1:4711 (data d, 2 workflows, 4 agents)\n"; r.out != want || !strings.Contains(r.err, `level=ERROR msg="to be seen" order=o-1`) || strings.Contains(r.err, "not to") {
+	if want := "stepkeeper dev ready on http://127.0.0.1:4711 (data d, checked, 2 workflows, 4 agents)\n"; r.out != want || !strings.Contains(r.err, `level=ERROR msg="to be seen" order=o-1`) || strings.Contains(r.err, "not to") {
 		t.Errorf("%q, %q; want %q", r.out, r.err, want)
 	}
 	r = dev(t.Context(), t, ready, "--output", "json")
-	if d := decodeLines(t, r.out); len(d) != 1 || d[0]["url"] != "http://127.0.0.1:4711" || d[0]["ready"] != true {
+	if d := decodeLines(t, r.out); len(d) != 1 || d[0]["url"] != "http://127.0.0.1:4711" || d[0]["ready"] != true || d[0]["checked"] != true {
 		t.Errorf("%s", r.out)
 	}
 	answers := func(_ context.Context, o embedded.Options) error {
@@ -58,6 +59,10 @@ func TestDevSaysOneLine(t *testing.T) {
 	}
 	dev(t.Context(), t, answers, "--answers-listen", ":4712").want(t, failure.Usage,
 		"--answers-listen :4712 is refused", "no passwords")
+	checked = false
+	if r := dev(t.Context(), t, ready); !strings.Contains(r.out, "(data d, its check goes on, 2 workflows") {
+		t.Errorf("%q", r.out)
+	}
 	r = dev(t.Context(), t, ready, "--log-format", "json")
 	if d := decodeLines(t, r.err); len(d) != 1 || d[0]["msg"] != "to be seen" || d[0]["order"] != "o-1" {
 		t.Errorf("%s", r.err)
