@@ -421,6 +421,20 @@ func TestDamagedDocument(t *testing.T) {
 	}
 }
 
+// What a damaged store answers names the damage and what to do, and is no internal error.
+func TestDamagedStore(t *testing.T) {
+	r := newRig(t)
+	r.submit("a")
+	r.backend.BrokenBy = fmt.Errorf("listing: %w: page 7; restore a backup", port.ErrStoreDamaged)
+	for method, path := range map[string]string{"List": "/v1/orders", "Task": "/v1/orders/a", "Order": "/v1/orders/a/order"} {
+		r.backend.Broken = method
+		a := r.get(path)
+		if v := a.json(t); a.status != 503 || v["code"] != "store-damaged" || !strings.Contains(v["detail"].(string), "page 7; restore a backup") {
+			t.Errorf("%s: %d %s", path, a.status, a.body)
+		}
+	}
+}
+
 // An answer is for the run and the round that are shown, or for the present ones where none is named.
 func TestAnswersAreForThePresentRound(t *testing.T) {
 	r := newRig(t)

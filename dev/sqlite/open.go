@@ -19,7 +19,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// fileName is the database in the data folder. The lock is on the folder, which nobody removes by mistake.
+// fileName is the database in the data folder. The lock is on the folder, so that it holds whatever files are removed there.
 const fileName = "stepkeeper.db"
 
 // walPages is after how many pages (4 KiB each) the committer moves them from the WAL into the

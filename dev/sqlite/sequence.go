@@ -40,7 +40,7 @@ func lastAnswered(file string) int64 {
 
 func sequenceFile(file string) string { return filepath.Join(filepath.Dir(file), sequenceName) }
 
-// checkSequence refuses a file that lacks commits that were answered, and one whose log is missing if nothing tells
+// checkSequence refuses a file that lacks commits that were answered, and one whose log is missing if no number shows
 // whether it lacks any.
 func checkSequence(w *writer, file string, f found, unclean bool) error {
 	stored, err := w.number("SELECT coalesce((SELECT value FROM settings WHERE name='commits'), 0)")
