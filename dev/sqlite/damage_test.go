@@ -264,7 +264,7 @@ func misplaced(t *testing.T, n int) (folder string) {
 
 // TestMisplacedPageIsNoticed after a clean end, too.
 func TestMisplacedPageIsNoticed(t *testing.T) {
-	if err := refused(t, misplaced(t, 400), "damaged", "stepkeeper backup"); !errors.Is(err, sqlite.ErrDamaged) {
+	if err := refused(t, misplaced(t, 400), "damaged", "restore a backup"); !errors.Is(err, sqlite.ErrDamaged) {
 		t.Errorf("error is %v, want %v", err, sqlite.ErrDamaged)
 	}
 }

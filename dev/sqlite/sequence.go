@@ -12,10 +12,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/regularfile"
 )
 
-// sequenceName is the file beside the database that holds the number of the last commit. SQLite drops the rest of
-// a damaged log without an error; the number shows that commits are missing. The file is written after the commit
-// is on the disk and before a caller is answered, so it never names a commit that was not stored. It is not
-// flushed: after a power cut it may name an earlier commit.
+// sequenceName is the file beside the database that holds the number of the last commit. SQLite drops the
+// rest of a damaged log without an error; the number shows that commits are missing. The file is written
+// after the commit is on the disk and before a caller is answered, so it never names a commit that was not
+// stored. It is not flushed: after a power cut it may name an earlier commit.
 const sequenceName = "stepkeeper.commits"
 
 // sequence counts the commits, in the database and in the file beside it. Its zero value counts nothing.
@@ -40,8 +40,8 @@ func lastAnswered(file string) int64 {
 
 func sequenceFile(file string) string { return filepath.Join(filepath.Dir(file), sequenceName) }
 
-// checkSequence refuses a file that lacks commits that were answered, and one whose log is missing if no number shows
-// whether it lacks any.
+// checkSequence refuses a file that lacks commits that were answered, and one whose log is missing if no
+// number shows whether it lacks any.
 func checkSequence(w *writer, file string, f found, unclean bool) error {
 	stored, err := w.number("SELECT coalesce((SELECT value FROM settings WHERE name='commits'), 0)")
 	if err != nil {
@@ -49,15 +49,23 @@ func checkSequence(w *writer, file string, f found, unclean bool) error {
 	}
 	switch answered := lastAnswered(file); {
 	case answered > stored:
-		return fmt.Errorf("%[1]s lacks the newest %[2]d of %[3]d commits: orders that were acknowledged are missing, because its write-ahead log %[1]s-wal is damaged or missing, or the file is an older copy. "+
-			"Put back the file together with its log, or restore a backup into a new folder; to go on with what %[1]s holds, remove %[4]s",
-			fileName, answered-stored, answered, sequenceName)
+		return fmt.Errorf(lostCommits, fileName, answered-stored, answered, sequenceName)
 	case answered < 0 && unclean && !f.log:
-		return fmt.Errorf("the last process did not close the file, and its write-ahead log %[1]s-wal is missing: orders that were acknowledged last may be lost. "+
-			"Put the log back beside %[1]s (a copy needs both, and %[2]s), or restore a backup; to go on with what %[1]s holds, create an empty file %[1]s-wal", fileName, sequenceName)
+		return fmt.Errorf(lostLog, fileName, sequenceName)
 	}
 	return nil
 }
+
+const (
+	lostCommits = "%[1]s lacks the newest %[2]d of %[3]d commits: orders that were acknowledged are missing, " +
+		"because its write-ahead log %[1]s-wal is damaged or missing, or the file is an older copy. " +
+		"Put back the file together with its log, or restore a backup into a new folder; " +
+		"to go on with what %[1]s holds, remove %[4]s"
+	lostLog = "the last process did not close the file, and its write-ahead log %[1]s-wal is missing: " +
+		"orders that were acknowledged last may be lost. Put the log back beside %[1]s " +
+		"(a copy needs both, and %[2]s), or restore a backup; " +
+		"to go on with what %[1]s holds, create an empty file %[1]s-wal"
+)
 
 // open goes on with the number that the database holds.
 func (q *sequence) open(w *writer, file string) (err error) {

@@ -53,13 +53,15 @@ func (s *Store) explained(err error) error {
 // scanned explains why a row could not be read. A value of another type than its column's is damage.
 func (s *Store) scanned(err error) error {
 	var e *engine.Error
-	if err == nil || errors.As(err, &e) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	ended := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	if err == nil || ended || errors.As(err, &e) {
 		return s.explained(err)
 	}
 	return s.explained(fmt.Errorf("%w: %w", ErrDamaged, err))
 }
 
-// missing is the error of a row that was not found: ErrNotFound, or the damage of the file, which may have hidden the row.
+// missing is the error of a row that was not found: ErrNotFound, or the damage of the file, which may have
+// hidden the row.
 func (s *Store) missing() error {
 	if found := s.damage.Load(); found != nil {
 		return *found
@@ -67,4 +69,5 @@ func (s *Store) missing() error {
 	return port.ErrNotFound
 }
 
-const damaged = "stop the process, keep a copy of the data folder, then restore a backup (of `stepkeeper backup`) into a new folder, or rescue what can be read with: sqlite3 stepkeeper.db .recover"
+const damaged = "stop the process, keep a copy of the data folder, then restore a backup into a new folder, " +
+	"or rescue what can be read with: sqlite3 stepkeeper.db .recover"

@@ -128,8 +128,9 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestStopOnAFullDisk mounts a small disk for the data of `dev`, fills it while orders run, ends the process by a
-// signal, and frees space. The next process starts, and each acknowledged order ends with its effects made once.
+// TestStopOnAFullDisk mounts a small disk for the data of `dev`, fills it while orders run, ends the process
+// by a signal, and frees space. The next process starts, and each acknowledged order ends with its effects
+// made once.
 func TestStopOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	shop := newService(t)
