@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
@@ -195,7 +196,17 @@ func checkLoopback(flag, listen string) error {
 	return nil
 }
 
+// outliveReaders keeps the process alive when nothing reads its output any more: a write returns an error then,
+// and does not end the process. systemd would take that end for a clean one. Programs that it starts are not
+// affected, as they would be by signal.Ignore.
+func outliveReaders() (stop func()) {
+	unread := make(chan os.Signal, 1) // nobody receives from it
+	signal.Notify(unread, syscall.SIGPIPE)
+	return func() { signal.Stop(unread) }
+}
+
 func runDev(ctx context.Context, o *devOptions) error {
+	defer outliveReaders()()
 	log, err := o.logger()
 	if err != nil {
 		return err
