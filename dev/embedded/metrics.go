@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -26,7 +27,6 @@ type telemetry struct {
 	commits   prometheus.Histogram
 	group     prometheus.Histogram
 	sweeps    prometheus.Histogram
-	lag       prometheus.Gauge
 	swept     prometheus.Gauge
 	handBacks prometheus.Counter
 	inError   *prometheus.GaugeVec
@@ -53,8 +53,6 @@ func newMetrics(s *Runtime) *telemetry {
 			Help: "Writes that one commit carried.", Buckets: prometheus.ExponentialBuckets(1, 2, 10)}),
 		sweeps: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "stepkeeper_sweep_duration_seconds",
 			Help: "Time that a sweep of the Supervisor took.", Buckets: prometheus.ExponentialBuckets(0.001, 4, 9)}),
-		lag: prometheus.NewGauge(prometheus.GaugeOpts{Name: "stepkeeper_sweep_lag_seconds",
-			Help: "How long the most overdue order of the last sweep had been due."}),
 		swept: prometheus.NewGauge(prometheus.GaugeOpts{Name: "stepkeeper_sweep_last_success_timestamp_seconds",
 			Help: "When a sweep last ended without an error."}),
 		handBacks: prometheus.NewCounter(prometheus.CounterOpts{Name: "stepkeeper_steps_overdue_total",
@@ -64,7 +62,8 @@ func newMetrics(s *Runtime) *telemetry {
 		oldest: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "stepkeeper_oldest_in_error_seconds",
 			Help: "How long the oldest of these orders has been in Error."}, []string{"workflow"}),
 	}
-	m.registry.MustRegister(m.ended, m.orders, m.steps, m.replies, m.commits, m.group, m.sweeps, m.lag, m.swept, m.handBacks, m.inError, m.oldest,
+	m.registry.MustRegister(m.ended, m.orders, m.steps, m.replies, m.commits, m.group, m.sweeps, m.swept,
+		m.handBacks, m.inError, m.oldest,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), present{s})
 	return m
 }
@@ -108,7 +107,6 @@ func (m *telemetry) committed(writes int, took time.Duration) {
 
 func (m *telemetry) sweep(r supervisor.Report, began, ended time.Time, err error) {
 	m.sweeps.Observe(ended.Sub(began).Seconds())
-	m.lag.Set(r.OldestOverdue.Seconds())
 	m.handBacks.Add(float64(r.HandedBack + r.Uncounted))
 	if err == nil {
 		m.swept.Set(float64(ended.UnixMilli()) / 1000)
@@ -125,6 +123,22 @@ func (m *telemetry) stopped(by map[string]port.Stopped) {
 	}
 }
 
+// sweepLag reads from the index how long the most overdue order has been due. The last sweep could not say
+// it: while a sweep stands still its report does not change.
+func (s *Runtime) sweepLag(ctx context.Context) (lag time.Duration, err error) {
+	now := s.clock.Now()
+	for shard := range s.store.Shards() {
+		due, err := s.store.Due(ctx, port.DueBucket, shard, now.Add(-s.options.SweepEvery), nil, 1)
+		if err != nil {
+			return 0, fmt.Errorf("overdue orders: %w", err)
+		}
+		if len(due) > 0 {
+			lag = max(lag, now.Sub(due[0].At))
+		}
+	}
+	return lag, nil
+}
+
 // present is what is read when it is asked for.
 type present struct{ *Runtime }
 
@@ -137,12 +151,15 @@ var (
 	callsNow      = prometheus.NewDesc("stepkeeper_agent_requests_total", "Requests that an agent of this process ended, by outcome.", []string{"agent", "outcome"}, nil)
 	inFlightNow   = prometheus.NewDesc("stepkeeper_agent_requests_in_flight", "Requests that an agent of this process works at.", []string{"agent"}, nil)
 	breakersNow   = prometheus.NewDesc("stepkeeper_breaker_open", "1 where the circuit breaker of an operation lets no calls through.", []string{"agent", "operation"}, nil)
+	lagNow        = prometheus.NewDesc("stepkeeper_sweep_lag_seconds", "How long the most overdue order has been due.", nil, nil)
 	unattendedNow = prometheus.NewDesc("stepkeeper_queues_unattended", "Queues of requests that nothing takes from.", nil, nil)
 )
 
 // Describe is prometheus.Collector.
 func (p present) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{ordersNow, openNow, messagesNow, oldestNow, eventsNow, callsNow, inFlightNow, breakersNow, unattendedNow} {
+	for _, d := range []*prometheus.Desc{
+		ordersNow, openNow, messagesNow, oldestNow, eventsNow, callsNow, inFlightNow, breakersNow, lagNow, unattendedNow,
+	} {
 		to <- d
 	}
 }
@@ -162,6 +179,11 @@ func (p present) Collect(to chan<- prometheus.Metric) {
 		gauge(ordersNow, float64(n), state)
 	}
 	gauge(openNow, float64(p.hub.running()))
+	if lag, err := p.sweepLag(ctx); err != nil {
+		to <- prometheus.NewInvalidMetric(lagNow, err)
+	} else {
+		gauge(lagNow, lag.Seconds())
+	}
 	gauge(unattendedNow, float64(len(p.Unattended(ctx))))
 	for _, name := range p.queues.names() {
 		q, err := p.queues.Queue(name)

@@ -69,9 +69,11 @@ type Runtime struct {
 func Open(ctx context.Context, o Options) (*Runtime, error) {
 	o = o.withDefaults()
 	s := &Runtime{options: o, log: o.Log, clock: o.Clock, hub: newHub()}
+	s.work, s.working = context.WithCancel(context.WithoutCancel(ctx))
 	s.metrics = newMetrics(s)
 	s.hub.rested = s.metrics.rested
 	if err := s.wire(ctx); err != nil {
+		s.working()
 		if s.store != nil {
 			_ = s.store.Close()
 		}
@@ -80,6 +82,8 @@ func Open(ctx context.Context, o Options) (*Runtime, error) {
 	tasks, err := s.scheduler.Restart(ctx)
 	switch {
 	case ctx.Err() != nil || errors.Is(err, sqlite.ErrDamaged):
+		s.working()
+		s.rest.Wait() // for alerts
 		_ = s.store.Close()
 		return nil, fmt.Errorf("taking up the tasks under way: %w", errors.Join(err, ctx.Err()))
 	case err != nil: // one task that cannot be read must not keep all others from going on
@@ -147,8 +151,8 @@ func instanceName() string {
 
 func (s *Runtime) start() {
 	receiving, stopReceiving := context.WithCancel(context.Background())
-	work, stopWork := context.WithCancel(context.WithoutCancel(receiving))
-	s.receiving, s.work, s.working = stopReceiving, work, stopWork
+	s.receiving = stopReceiving
+	work := s.work
 	consumers := map[string]int{port.Replies: replyConsumers, port.Control: controlConsumers, port.Tasks: taskConsumers}
 	for name, n := range consumers {
 		p := &consumer{queue: s.queues.ours(name), handle: s.scheduler.Handle, clock: s.clock, log: s.log}

@@ -213,6 +213,7 @@ func (w *deployed) open(ctx context.Context, endpoint string, sdk aws.Config, de
 	topic := alerts.New(sns.NewFromConfig(sdk).Publish, "arn:aws:sns:us-east-1:000000000000:alerts", 0)
 	clock := port.ClockFunc(w.now)
 	incidents := incident.New(incident.Config{Records: w.store.Schedules(), Tasks: w.store, Clock: clock, Log: w.log(),
+		Go: func(publication func(context.Context)) { publication(ctx) }, // its units count where it is started
 		Publish: func(ctx context.Context, a message.Alert) error {
 			return topic.Send(ctx, a.For("Cost", "--stack Cost"))
 		}})

@@ -26,6 +26,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
+	"github.com/stepkeeper/stepkeeper/shared/incident"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/schedule"
@@ -259,6 +260,55 @@ func TestOrdersInError(t *testing.T) {
 	published := d.Published()
 	if len(published) != 1 || !strings.Contains(published[0], "--stack Shop/Engine show o-") {
 		t.Errorf("published %q", published)
+	}
+}
+
+// While SNS takes no alert, an order that is overdue beside the one that stopped gets its next attempt.
+func TestAlertThatHangsDelaysNoOrder(t *testing.T) {
+	d := sweeping(t)
+	at := time.Now().Add(-3 * time.Hour)
+	d.submit(at, 1, "stops")
+	d.submit(at, 2, "goes-on")
+	d.Calls()
+	end := d.Hang("SNS.Publish")
+	defer end()
+	swept := make(chan struct{})
+	go func() {
+		defer close(swept)
+		ctx, cancel := context.WithTimeout(context.Background(), 9*time.Second) // the limit of a publication is longer
+		defer cancel()
+		d.sweep(ctx)
+	}()
+	for len(d.Sent("control")) == 0 {
+		select {
+		case <-swept:
+			t.Fatal("the sweep ended, and no Wake was sent")
+		case <-time.After(time.Millisecond):
+		}
+	}
+	end()
+	<-swept
+	if published := d.Published(); len(published) != 1 {
+		t.Errorf("published %q", published)
+	}
+}
+
+// A sweep whose alert SNS does not take ends in time. The alert stays due.
+func TestSweepEndsThoughSNSHangs(t *testing.T) {
+	d := sweeping(t)
+	d.submit(time.Now().Add(-3*time.Hour), 1, "stops")
+	defer d.Hang("SNS.Publish")()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	if metrics := d.sweep(ctx); len(metrics) != 2 {
+		t.Errorf("metrics %v", metrics)
+	}
+	if ctx.Err() != nil {
+		t.Error("the function's time was over")
+	}
+	stored := fmt.Sprint(d.Item("tasks", incident.Key)["Output"]["S"])
+	if !strings.Contains(stored, `"orderId":"stops"`) || !strings.Contains(stored, `"orders":0`) {
+		t.Errorf("stored %s", stored)
 	}
 }
 
