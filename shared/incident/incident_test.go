@@ -31,7 +31,7 @@ type desk struct {
 	unlisted  error           // of the state store
 	reporting func()          // runs while an alert is reported
 	pageSize  int             // of a listing
-	flying    map[string]bool // orders of which something is in flight
+	inFlight  map[string]bool // orders of which something is in flight
 	whole     int             // listings with those
 	meanwhile func()          // runs while a sweep reads the orders in Error
 	records   port.Ledger
@@ -101,7 +101,7 @@ func (d *desk) List(ctx context.Context, q port.Query) (port.Page, error) {
 		d.whole++
 	}
 	for id := range d.inError {
-		if id > q.Cursor && (q.InFlight || !d.flying[id]) {
+		if id > q.Cursor && (q.InFlight || !d.inFlight[id]) {
 			ids = append(ids, id)
 		}
 	}
@@ -573,7 +573,7 @@ func (c counted) Entry(ctx context.Context, key string) (port.LedgerEntry, error
 // An order in Error whose other step is in flight is not among those that a sweep counts: its incident is not over.
 func TestNoIncidentIsOverWhileAStepIsInFlight(t *testing.T) {
 	d := newDesk(t, nil)
-	d.flying = map[string]bool{"o-1": true}
+	d.inFlight = map[string]bool{"o-1": true}
 	d.stop("o-1", "order", "pay", "declined")
 	d.want("stops", "first 1")
 	d.whole = 0
