@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws"
@@ -207,6 +208,9 @@ func TestCommandsGoWhereTheStackReadsThem(t *testing.T) {
 		c := w.Client()
 		submit(t, c, order("o", "order", "never"))
 		started(t, c, "o")
+		for waiting(t, w, port.Intake)+waiting(t, w, port.Control) > 0 { // the Scheduler deletes the order's message later
+			time.Sleep(time.Millisecond)
+		}
 		w.Held.Store(true)
 		w.Parts.Outputs.IntakeCommands = reads
 		intake, control := waiting(t, w, port.Intake), waiting(t, w, port.Control)

@@ -31,7 +31,7 @@ type Stub struct {
 	kept  map[string]*table        // by name
 
 	refused   func(queue, body string) (failed, senderFault bool)
-	depths    map[string]int // visible messages by queue; below 0: there is no such queue
+	depths    map[string][2]int // messages by queue, visible and in flight; below 0 there is no such queue
 	published []string
 	extended  []Extension
 }
@@ -47,7 +47,7 @@ type Extension struct {
 func New(t *testing.T) *Stub {
 	t.Helper()
 	s := &Stub{
-		down: map[string]bool{}, hangs: map[string]chan struct{}{}, sent: map[string][]string{}, kept: map[string]*table{}, depths: map[string]int{},
+		down: map[string]bool{}, hangs: map[string]chan struct{}{}, sent: map[string][]string{}, kept: map[string]*table{}, depths: map[string][2]int{},
 	}
 	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(s.Server.Close)
@@ -105,11 +105,11 @@ func (s *Stub) Refuse(entry func(queue, body string) (failed, senderFault bool))
 	s.refused = entry
 }
 
-// Holds says how many messages are visible in a queue; below 0, SQS knows no such queue.
-func (s *Stub) Holds(queue string, visible int) {
+// Holds sets how many messages of a queue are visible and in flight. If visible is below 0, SQS knows no such queue.
+func (s *Stub) Holds(queue string, visible, inFlight int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.depths[queue] = visible
+	s.depths[queue] = [2]int{visible, inFlight}
 }
 
 // Published are the messages of SNS so far; it forgets them.
@@ -286,13 +286,13 @@ func (s *Stub) send(w http.ResponseWriter, in *call) {
 }
 
 func (s *Stub) depth(w http.ResponseWriter, queue string) {
-	visible := s.depths[queue]
-	if visible < 0 {
+	depth := s.depths[queue]
+	if depth[0] < 0 {
 		fail(w, "com.amazonaws.sqs#QueueDoesNotExist", map[string]any{"message": "set not to exist"})
 		return
 	}
 	_ = json.NewEncoder(w).Encode(map[string]any{"Attributes": map[string]string{
-		"ApproximateNumberOfMessages": strconv.Itoa(visible), "ApproximateNumberOfMessagesNotVisible": "0", "ApproximateNumberOfMessagesDelayed": "0"}})
+		"ApproximateNumberOfMessages": strconv.Itoa(depth[0]), "ApproximateNumberOfMessagesNotVisible": strconv.Itoa(depth[1]), "ApproximateNumberOfMessagesDelayed": "0"}})
 }
 
 func fail(w http.ResponseWriter, kind string, more map[string]any) {

@@ -430,8 +430,8 @@ func undoFails(t *core.Task) bool {
 	})
 }
 
-// triedInVain: an answer, the end of its time, a rule, the children, or an input has stopped the task again after many commands,
-// so that one more round might go on for ever.
+// triedInVain reports that one more round might go on for ever: after many commands an answer, the end of its time, a rule, the
+// children, an input, or an output that does not fit has stopped the task again.
 func (w *simulation) triedInVain(o *order, t *core.Task) bool {
 	switch {
 	case !w.quiescing || o.commands < 12:
@@ -444,7 +444,7 @@ func (w *simulation) triedInVain(o *order, t *core.Task) bool {
 	def := w.defOf(t)
 	for i := range t.Steps {
 		s := &t.Steps[i]
-		if s.State == core.Failed && (def.Steps[i].Agent == "" || s.Error != nil && s.Error.Code == "expression") {
+		if s.State == core.Failed && (def.Steps[i].Agent == "" || s.Error != nil && slices.Contains([]string{"expression", short}, s.Error.Code)) {
 			return true
 		}
 	}

@@ -308,6 +308,7 @@ func (w *simulation) stop() {
 			iv.dead = true
 			w.corpses = append(w.corpses, iv)
 		}
+		p.running = nil // so that a process that is killed meanwhile buries none of them again
 	}
 	w.bury()
 }

@@ -37,7 +37,7 @@ func Open(
 	alerts.Incidents = incident.New(incident.Config{
 		Records: store.Schedules(), Tasks: store, Go: alerts.start,
 		Publish: publishing(sns.New(sdk.NewFromConfig(c).Publish, d.Alerts, 0), d),
-		Clock: port.ClockFunc(time.Now), Window: d.Window, Reminder: d.Reminder, Log: log,
+		Clock:   port.ClockFunc(time.Now), Window: d.Window, Reminder: d.Reminder, Log: log,
 	})
 	return engine.Parts{
 		State: state.New(state.Config{

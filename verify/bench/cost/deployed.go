@@ -109,7 +109,7 @@ func (o options) definition() (*core.Definition, error) {
 	}
 	for step, asked := range map[string]bool{
 		"  agree: {approval: {question: \"Go on?\", answers: ['yes', 'no'], timeout: 1d, onTimeout: undo}, after: [charge]}\n": o.answer,
-		"  agree: {each: \"${ order.items }\", workflow: part, after: [charge]}\n":                                         o.children,
+		"  agree: {each: \"${ order.items }\", workflow: part, after: [charge]}\n":                                             o.children,
 	} {
 		if asked {
 			text = strings.Replace(text, "after: [charge]", "after: [agree]", 1) + step

@@ -200,7 +200,7 @@ func checkLoopback(flag, listen string) error {
 // and does not end the process. systemd would take that end for a clean one. Programs that it starts are not
 // affected, as they would be by signal.Ignore.
 func outliveReaders() (stop func()) {
-	unread := make(chan os.Signal, 1) // nobody receives from it
+	unread := make(chan os.Signal, 1) // no goroutine receives from it
 	signal.Notify(unread, syscall.SIGPIPE)
 	return func() { signal.Stop(unread) }
 }

@@ -22,7 +22,7 @@ import (
 // devFolder names the folder for a test process that is `stepkeeper dev`.
 const devFolder = "STEPKEEPER_TEST_DEV"
 
-// A `dev` whose output nobody reads any more serves on, logs into nothing, and ends well by SIGTERM.
+// A `dev` whose output is not read any more serves on, logs into nothing, and ends well by SIGTERM.
 func TestDevOutlivesTheReaderOfItsOutput(t *testing.T) {
 	if folder := os.Getenv(devFolder); folder != "" {
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)

@@ -180,21 +180,23 @@ func TestBacklogs(t *testing.T) {
 	for name, c := range map[string]struct {
 		capacity string
 		waiting  int
+		inFlight int
 		deployed bool
 		want     string
 	}{
-		"a backlog for a small agent": {`{"payment":3}`, 5, true, "Pending 0"},
-		"none for a larger one":       {`{"payment":50}`, 40, true, "Pending 1"},
-		"another agent's capacity":    {`{"shipping":50}`, 40, true, "Pending 0"},
-		"none where nothing is said":  {"", 5, true, "Pending 1"},
-		"SQS knows no such queue":     {`{"payment":3}`, -1, true, "Pending 1"},
-		"no such queue is deployed":   {`{"payment":3}`, 5, false, "Pending 1"},
+		"a backlog for a small agent": {`{"payment":3}`, 5, 1, true, "Pending 0"},
+		"none for a larger one":       {`{"payment":50}`, 40, 1, true, "Pending 1"},
+		"an agent that takes nothing": {`{"payment":50}`, 1, 0, true, "Pending 0"},
+		"another agent's capacity":    {`{"shipping":50}`, 40, 1, true, "Pending 0"},
+		"none where nothing is said":  {"", 5, 1, true, "Pending 1"},
+		"SQS knows no such queue":     {`{"payment":3}`, -1, 1, true, "Pending 1"},
+		"no such queue is deployed":   {`{"payment":3}`, 5, 1, false, "Pending 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := sweeping(t)
 			d.submit(time.Now().Add(-time.Hour), 5, "o-1")
 			d.settings[deployment.VarCapacity] = c.capacity
-			d.Holds("requests-payment", c.waiting)
+			d.Holds("requests-payment", c.waiting, c.inFlight)
 			if !c.deployed {
 				d.settings[deployment.VarQueues] = d.Queues(port.Intake, port.Replies, port.Control, port.Quarantine)
 			}
