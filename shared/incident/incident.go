@@ -102,7 +102,7 @@ type Incidents struct {
 
 	mu       sync.Mutex
 	attempts map[instance]attempt
-	ended    int // publications
+	ended    int              // publications
 	noted    map[ID]core.Time // when an order stopped last, as this process has seen it stored
 	left     map[ID]core.Time // when orders in Error were found that still have something in flight
 }

@@ -246,7 +246,7 @@ func TestDevAddressInUse(t *testing.T) {
 	defer taken.Close()
 	agents := write(t, "agents.yaml", "agents:\n  payment: {external: true}\n")
 	call{}.run(t, "dev", "--data", t.TempDir(), "--listen", taken.Addr().String(), "--workflows", shipped, "--agents", agents).
-		want(t, failure.General, "already in use", "choose a port with --listen")
+		want(t, failure.General, "already in use", "choose another port with --listen or --answers-listen")
 }
 
 // The console is served at a loopback address until it is interrupted, over the server or the stack that is named.
