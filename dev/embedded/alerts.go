@@ -13,7 +13,6 @@ import (
 	"net/url"
 	"os/exec"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/incident"
@@ -199,8 +198,7 @@ func (a alertSinks) run(ctx context.Context, body []byte) error {
 	cmd := exec.CommandContext(ctx, a.Command[0], a.Command[1:]...) //nolint:gosec // the user's own
 	cmd.Stdin, cmd.WaitDelay = bytes.NewReader(append(body, '\n')), time.Second
 	cmd.Stdout, cmd.Stderr = output, output
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	endWithChildren(cmd)
 	err := cmd.Run()
 	if ctx.Err() != nil {
 		err = fmt.Errorf("it was ended after %s: %w", limit, ctx.Err())

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -100,6 +101,9 @@ func lockFolder(folder string) (*flock.Flock, error) {
 		return nil, fmt.Errorf("data folder %s cannot be made: %w; %s", folder, err, advice)
 	}
 	lock := flock.New(folder, flock.SetFlag(os.O_RDONLY))
+	if runtime.GOOS == "windows" { // it cannot lock a folder
+		lock = flock.New(filepath.Join(folder, "stepkeeper.lock"))
+	}
 	got, err := lock.TryLock()
 	switch {
 	case errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS):

@@ -67,7 +67,7 @@ var ofSNS = []Mutant{
 	{Name: "P11-invocation-ends-before-its-alert", File: "functions/internal/cloud/alerts.go", Func: "Alerts.Wait", Old: "for _, done := range running {", New: "for _, done := range running[:0] {"},
 	{Name: "sns-webhook-without-limit", File: "dev/embedded/alerts.go", Func: "alertSinks.post", Old: "context.WithTimeout(ctx, cmp.Or(a.Timeout, webhookTime))", New: "context.WithCancel(ctx)"},
 	{Name: "sns-webhooks-without-bound", File: "dev/embedded/alerts.go", Func: "Runtime.newIncidents", Old: "posts: make(chan struct{}, atOnce)", New: "posts: make(chan struct{}, 100)"},
-	{Name: "sns-command-leaves-children", File: "dev/embedded/alerts.go", Func: "alertSinks.run", Old: "syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)", New: "cmd.Process.Kill()"},
+	{Name: "sns-command-leaves-children", File: "dev/embedded/command_unix.go", Func: "endWithChildren", Old: "syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)", New: "cmd.Process.Kill()"},
 	{Name: "sns-command-output-without-bound", File: "dev/embedded/alerts.go", Func: "head.Write", Old: "min(len(p), mostOutput-len(h.text))", New: "len(p)"},
 	{Name: "sns-webhook-follows-redirects", File: "dev/embedded/alerts.go", Func: "noRedirect", Old: "return http.ErrUseLastResponse", New: "return nil"},
 	{Name: "I5-lag-of-the-last-sweep", File: "dev/embedded/metrics.go", Func: "Runtime.sweepLag", Old: "lag = max(lag, now.Sub(due[0].At))", New: "_ = due"},
