@@ -109,7 +109,7 @@ func TestDoctorOfAStack(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
 	w.Parts.Outputs.Dead = map[string]string{"intake": "url"}
 	w.Parts.Outputs.Mappings = map[string]string{port.Intake: "m-intake"}
-	w.Parts.Outputs.Release = view.Built()
+	w.Parts.Outputs.Release, w.Parts.Outputs.IntakeCommands = view.Built(), true
 	w.Parts.Lambda = states{"m-intake": "Enabled"}
 	w.Parts.Caller, w.Parts.Rights = ops{}, ops{"allowed"}.may
 	c := call{openStack: func(context.Context, string, aws.Options, ...client.Option) (*client.Client, error) {
