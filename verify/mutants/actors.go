@@ -87,7 +87,7 @@ var ofActors = []Mutant{
 	{Name: "P26-order-without-a-task-is-not-noticed", File: looping, Func: "Engine.load", Old: "err == nil && j.loaded == nil && j.exists", New: "false"},
 	{Name: "P14-unknown-reply-to-is-taken", File: scheduled, Func: "item.first", Old: `if o.ReplyTo != "" {`, New: "if false {"},
 	{Name: "P32-an-absent-agent-is-a-failure", File: "functions/supervisor/decide.go", Func: "sweep.untaken", Old: "return d.InFlight == 0\n", New: "return false\n"},
-	{Name: "P32-an-agent-away-behind-a-dead-one", File: "functions/supervisor/decide.go", Func: "sweep.untaken", Old: "!oldest.After(claimed.Std().Add(pause))", New: "false"},
+	{Name: "P32-an-agent-away-behind-a-dead-one", File: "functions/supervisor/decide.go", Func: "sweep.untaken", Old: "!oldest.After(claimed.Std().Add(pause))", New: "oldest.IsZero()"},
 	{Name: "P32-an-agent-that-pauses-is-away", File: "functions/supervisor/decide.go", Func: "sweep.untaken", Old: "d.Oldest >= pause", New: "d.Oldest >= 0"},
 	{Name: "P32-waits-past-max-queue-time", File: "shared/core/overdue.go", Func: "deciding.backlog", Old: "d.MaxQueueTime-s.Queued", New: "d.MaxQueueTime"},
 	{Name: "P32-waits-are-not-remembered", File: learning, Func: "item.learn", Old: "s.cfg.Waits.learn(l.agent, l.wait)", New: ""},

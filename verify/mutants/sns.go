@@ -47,7 +47,7 @@ var ofSNS = []Mutant{
 	{Name: "P11-incident-without-reminder", File: incidentFile, Func: "Incidents.due", Old: "case s.cfg.Reminder > 0 && since >= s.cfg.Reminder:", New: "case s.cfg.Reminder < 0:"},
 	{Name: "P11-an-incident-is-over-with-a-step-in-flight", File: publishFile, Func: "Incidents.visit", Old: "x.Over == 0 && s.isLeft(ctx, x, now)", New: "false"},
 	{Name: "P11-what-was-noted-is-read-again", File: incidentFile, Func: "Incidents.Raise", Old: "if s.isNoted(id, now) {", New: "if false {"},
-	{Name: "P11-what-was-noted-is-never-read-again", File: incidentFile, Func: "Incidents.isNoted", Old: " && now.Sub(last).Std() < noteEvery", New: ""},
+	{Name: "P11-what-was-noted-is-never-read-again", File: incidentFile, Func: "Incidents.isNoted", Old: " && now.Sub(last).Std() < noteEvery", New: " && last > 0"},
 	{Name: "P11-incident-counts-one-page", File: incidentFile, Func: "Incidents.countOf", Old: "q.Cursor = page.Next", New: "return orders, counts, true, nil"},
 	{Name: "P11-incident-of-all-codes", File: incidentFile, Func: "Incidents.Raise", Old: "a.Step, a.Code, a.Undone}", New: "a.Step, \"\", a.Undone}"},
 	{Name: "P11-incidents-without-bound", File: incidentFile, Func: "Incidents.Raise", Old: "if x == nil && len(d.Open) >= MostOpen {", New: "if x == nil && len(d.Open) < 0 {"},
