@@ -156,7 +156,7 @@ func TestPriorities(t *testing.T) {
 		slices.Sort(all)
 	}
 	same(t, "who may", may, "map[IntakeHigh:[Application Send Operator Depths Operator Send SchedulerRole Take] "+
-		"RequestsPaymentHigh:[AgentPaymentRole Take Operator Depths Operator2 CommandAndRedrive SchedulerRole Send SupervisorRole Backlog]]")
+		"RequestsPaymentHigh:[AgentPaymentRole Take Operator Depths Operator2 Redrive SchedulerRole Send SupervisorRole Backlog]]")
 	for _, p := range loose(x) {
 		t.Error(p)
 	}

@@ -143,6 +143,7 @@ func (s *Stepkeeper) operatorAccess() []awsiam.PolicyStatement {
 		access = append(access, ownRights(*jsii.Strings(s.props.Operators...)...))
 	}
 	return append(access,
+		allow("Command", send, s.queues[port.Control].queue.QueueArn()),
 		allow("List", query, index(s.tasks)),
 		allow("Depths", attributes, append(all, dead...)...),
 		allow("Mappings", []string{"lambda:GetEventSourceMapping"}, mappings...), // listing them knows no resources
@@ -150,8 +151,7 @@ func (s *Stepkeeper) operatorAccess() []awsiam.PolicyStatement {
 			"sqs:CancelMessageMoveTask", "sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:ListMessageMoveTasks", "sqs:ReceiveMessage", "sqs:StartMessageMoveTask",
 		}, dead...),
 		readMetrics(),
-		allow("CommandAndRedrive", send,
-			append(requests, s.queues[port.Control].queue.QueueArn(), s.queues[port.Replies].queue.QueueArn())...),
+		allow("Redrive", send, append(requests, s.queues[port.Replies].queue.QueueArn())...),
 	)
 }
 
