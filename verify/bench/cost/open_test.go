@@ -36,7 +36,8 @@ func TestUnitsWithManyOpenOrders(t *testing.T) {
 	clock := port.ClockFunc(func() time.Time { return now })
 	published := 0
 	incidents := incident.New(incident.Config{Records: store.Schedules(), Tasks: store, Clock: clock, Log: slog.New(slog.DiscardHandler),
-		Publish: func(context.Context, message.Alert) error { published++; return nil }})
+		Publish: func(context.Context, message.Alert) error { published++; return nil },
+		Go:      func(publication func(context.Context)) { publication(t.Context()) }})
 	if err := incidents.Raise(t.Context(), core.RaiseAlert{OrderID: "stopped", Workflow: "order", Step: "pay", Code: "declined"}); err != nil {
 		t.Fatal(err)
 	}
