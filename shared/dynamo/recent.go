@@ -12,7 +12,7 @@ import (
 
 const (
 	// readAlways is how many open tasks every listing reads anew.
-	readAlways = 200
+	readAlways = 500
 	// readEvery is how long, for each open task above readAlways, what was read of a task serves further listings: however often
 	// pages are asked for, a process reads some 50 tasks a second for them.
 	readEvery = 20 * time.Millisecond
