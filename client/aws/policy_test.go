@@ -208,8 +208,11 @@ func TestCommandsGoWhereTheStackReadsThem(t *testing.T) {
 		c := w.Client()
 		submit(t, c, order("o", "order", "never"))
 		started(t, c, "o")
-		for waiting(t, w, port.Intake)+waiting(t, w, port.Control) > 0 { // the Scheduler deletes the order's message later
-			time.Sleep(time.Millisecond)
+		// The Scheduler deletes the order's message after the order is there.
+		for end := time.Now().Add(time.Minute); waiting(t, w, port.Intake)+waiting(t, w, port.Control) > 0; time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("the Scheduler does not delete the order's message")
+			}
 		}
 		w.Held.Store(true)
 		w.Parts.Outputs.IntakeCommands = reads
