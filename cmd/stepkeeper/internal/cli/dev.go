@@ -260,12 +260,16 @@ func runDev(ctx context.Context, o *devOptions) error {
 	if err == nil || errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		return nil
 	}
-	do := ""
-	if errors.Is(err, syscall.EADDRINUSE) {
-		do = "another program listens there, perhaps another `stepkeeper dev`; " +
-			"choose another port with --listen or --answers-listen, 0 takes a free one"
+	return failure.Wrap(err, failure.General, addressAdvice(err), "stepkeeper dev ended")
+}
+
+// addressAdvice returns what to do if an address is in use, and "" after any other error.
+func addressAdvice(err error) string {
+	if !errors.Is(err, syscall.EADDRINUSE) {
+		return ""
 	}
-	return failure.Wrap(err, failure.General, do, "stepkeeper dev ended")
+	return "another program listens there, perhaps another `stepkeeper dev`; " +
+		"choose another port with --listen or --answers-listen, 0 takes a free one"
 }
 
 // spans is a tracer, or none.
