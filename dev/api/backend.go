@@ -81,12 +81,17 @@ type Rejected struct {
 	Err   error                // why: a refusal
 }
 
-const busy = "busy: too many orders are being taken in; send again later"
+// BusyError refuses a new order because as many orders are active as the server takes.
+type BusyError struct {
+	RetryAfter time.Duration // time after which the sender should try again
+	Active     int           // number of active orders
+	Limit      int           // most active orders, from --max-open
+}
 
-// BusyError: there is more work than the memory may hold; the sender should send again after that time.
-type BusyError struct{ RetryAfter time.Duration }
-
-func (e *BusyError) Error() string { return fmt.Sprintf("%s (after %v)", busy, e.RetryAfter) }
+func (e *BusyError) Error() string {
+	return fmt.Sprintf("busy: %d orders are active and the limit is %d (--max-open); send the order again later",
+		e.Active, e.Limit)
+}
 
 // Health is what the runtime says of itself.
 type Health struct {

@@ -107,7 +107,7 @@ func problemOf(err error) *Problem {
 	case errors.As(err, &refused):
 		return refusedProblem(refused)
 	case errors.As(err, &full):
-		p := problem(http.StatusTooManyRequests, CodeBusy, busy)
+		p := problem(http.StatusTooManyRequests, CodeBusy, "%v", full)
 		p.RetryAfter = seconds(full.RetryAfter)
 		return p
 	case errors.Is(err, core.ErrStale):

@@ -144,7 +144,8 @@ type present struct{ *Runtime }
 
 var (
 	ordersNow     = prometheus.NewDesc("stepkeeper_orders", "Stored orders by state.", []string{"state"}, nil)
-	openNow       = prometheus.NewDesc("stepkeeper_orders_open", "Orders that are not at rest.", nil, nil)
+	activeNow     = prometheus.NewDesc("stepkeeper_orders_active", "Orders that count against --max-open: not at rest, and not only waiting.", nil, nil)
+	activeMost    = prometheus.NewDesc("stepkeeper_orders_active_limit", "Number of active orders from which new ones are refused (--max-open).", nil, nil)
 	messagesNow   = prometheus.NewDesc("stepkeeper_queue_messages", "Messages in a queue: visible, in flight, or delayed.", []string{"queue", "state"}, nil)
 	oldestNow     = prometheus.NewDesc("stepkeeper_queue_oldest_seconds", "Age of the oldest visible message of a queue.", []string{"queue"}, nil)
 	eventsNow     = prometheus.NewDesc("stepkeeper_messages_total", "Messages that were ignored, refused, returned to the queue or quarantined, since the start.", []string{"what", "reason"}, nil)
@@ -158,7 +159,7 @@ var (
 // Describe is prometheus.Collector.
 func (p present) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		ordersNow, openNow, messagesNow, oldestNow, eventsNow, callsNow, inFlightNow, breakersNow, lagNow, unattendedNow,
+		ordersNow, activeNow, activeMost, messagesNow, oldestNow, eventsNow, callsNow, inFlightNow, breakersNow, lagNow, unattendedNow,
 	} {
 		to <- d
 	}
@@ -178,7 +179,8 @@ func (p present) Collect(to chan<- prometheus.Metric) {
 	for state, n := range states {
 		gauge(ordersNow, float64(n), state)
 	}
-	gauge(openNow, float64(p.hub.running()))
+	gauge(activeNow, float64(p.hub.activeOrders()))
+	gauge(activeMost, float64(p.options.MaxOpen))
 	if lag, err := p.sweepLag(ctx); err != nil {
 		to <- prometheus.NewInvalidMetric(lagNow, err)
 	} else {

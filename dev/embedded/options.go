@@ -24,7 +24,8 @@ type Options struct {
 	Operations map[string]worker.Operations
 	Inside     Inside   // how those run
 	ReplyTo    []string // logical names that orders may name; each has a queue "status-<name>"
-	// MaxOpen is how many tasks may be under way before intake answers 429; default 20,000.
+	// MaxOpen is the number of active tasks from which intake refuses new orders with 429; default 20,000. A task
+	// that only waits for a time, an answer or its child orders is not active.
 	MaxOpen    int
 	SweepEvery time.Duration // of the Supervisor; default 500 ms
 	// StatisticsEvery is the interval of Statistics, of which 360 are kept; default 10 s.

@@ -54,6 +54,7 @@ type Runtime struct {
 	counts    sync.Map // of *counter, by what was counted
 	rejects   atomic.Int64
 	ready     atomic.Bool
+	full      atomic.Bool // intake has refused orders and has logged it, see sweep
 
 	receiving context.CancelFunc // ends the taking of messages
 	work      context.Context    // of the handling of them
@@ -173,6 +174,7 @@ func (s *Runtime) start() {
 // sweep is the Supervisor's schedule.
 func (s *Runtime) sweep(ctx context.Context) {
 	tick := time.NewTicker(s.options.SweepEvery)
+	var failed sweepFailure
 	for {
 		select {
 		case <-ctx.Done():
@@ -182,10 +184,28 @@ func (s *Runtime) sweep(ctx context.Context) {
 		began := time.Now()
 		r, err := s.sweeper.Sweep(ctx)
 		s.metrics.sweep(r, began, time.Now(), err)
-		if err != nil && ctx.Err() == nil {
-			s.log.Error("sweep; the next one tries again", "error", err)
+		if s.hub.activeOrders() < s.options.MaxOpen-s.options.MaxOpen/10 {
+			s.full.Store(false)
+		}
+		if err != nil && ctx.Err() == nil && failed.isNews(err, time.Now()) {
+			s.log.Error("a sweep failed, and the next one tries again; this line repeats each minute at most", "error", err)
 		}
 	}
+}
+
+// sweepFailure is the last failure of a sweep that was logged.
+type sweepFailure struct {
+	text string
+	at   time.Time
+}
+
+// isNews reports whether a failure has to be logged: another one than the last, or the same a minute later.
+func (f *sweepFailure) isNews(err error, now time.Time) bool {
+	if err.Error() == f.text && now.Sub(f.at) < time.Minute {
+		return false
+	}
+	f.text, f.at = err.Error(), now
+	return true
 }
 
 const (

@@ -713,7 +713,7 @@ func TestRunServes(t *testing.T) {
 		}
 		return body
 	}
-	if body := get("/readyz", http.StatusOK); body["ready"] != true || fmt.Sprint(body["checks"]) != "map[store:ok]" {
+	if body := get("/readyz", http.StatusOK); body["ready"] != true || fmt.Sprint(body["checks"]) != "map[intake:ok store:ok]" {
 		t.Errorf("readiness %v", body)
 	}
 	res, err := http.Post(s.Address+"/v1/orders", "application/json", strings.NewReader(`{"schema":1,"orderId":"one","workflow":"pair","order":{"n":1}}`))

@@ -127,3 +127,31 @@ func TestAWaitIsMoved(t *testing.T) {
 		t.Errorf("a wait that has begun became a call: %s", states(d.task))
 	}
 }
+
+// A task only waits if every due time of it is the end of a wait.
+func TestTasksThatOnlyWait(t *testing.T) {
+	for _, c := range []struct {
+		task core.State
+		wait core.State // state of the first step
+		call core.State // state of the second step
+		want bool
+	}{
+		{core.Processing, core.Waiting, core.Processed, true},
+		{core.Compensating, core.Waiting, core.Compensated, true},
+		{core.Processing, core.Waiting, core.Processing, false},
+		{core.Processing, core.Waiting, core.Pending, false}, // handed back: it was attempted
+		{core.Compensating, core.Waiting, core.UndoWait, false},
+		{core.Compensating, core.Waiting, core.Failed, false},
+		{core.Processing, core.Processed, core.Processing, false},
+		{core.Processing, core.Processed, core.Processed, false},
+		{core.Error, core.Waiting, core.Failed, false},
+		{core.Processed, core.Processed, core.Processed, false},
+	} {
+		task := &core.Task{ProcessState: c.task, Steps: []core.Step{
+			{Name: "w", First: 1, State: c.wait}, {Name: "a", First: 2, State: c.call}, {Name: "later", State: core.Pending},
+		}}
+		if got := core.OnlyWaits(task); got != c.want {
+			t.Errorf("%s with steps %s and %s: %v", c.task, c.wait, c.call, got)
+		}
+	}
+}

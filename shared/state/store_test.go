@@ -114,7 +114,7 @@ func TestCommitDerivesTheIndex(t *testing.T) {
 func TestCommitErrorsStandAtTheirPlaces(t *testing.T) {
 	var seen []string
 	under := memory.NewStore(1)
-	s := state.New(state.Config{Store: under, Definitions: memory.NewDefinitions(), OnCommit: func(t *core.Task) { seen = append(seen, t.OrderID) }})
+	s := state.New(state.Config{Store: under, Definitions: memory.NewDefinitions(), OnCommit: func(c state.Change) { seen = append(seen, c.Task.OrderID) }})
 	create(t, s, "o-1")
 	huge := task("o-1", 2)
 	huge.Output = json.RawMessage(`"` + strings.Repeat("x", port.MaxDocument) + `"`)

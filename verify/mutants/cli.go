@@ -105,7 +105,7 @@ var ofBulk = []Mutant{
 	{Name: "api-metrics-of-orders-in-error-stay", File: "dev/embedded/metrics.go", Func: "telemetry.stopped", Old: "m.inError.Reset()", New: ""},
 	{Name: "api-metrics-of-the-oldest-in-error", File: "dev/embedded/metrics.go", Func: "telemetry.stopped", Old: "s.Oldest.Seconds()", New: "0"},
 	{Name: "api-metrics-of-orders-in-error-as-ended", File: "dev/embedded/metrics.go", Func: "telemetry.rested", Old: "if t.ProcessState == core.Error {", New: "if t.ProcessState == core.Processed {"},
-	{Name: "api-metrics-count-every-version", File: "dev/embedded/hub.go", Func: "hub.committed", Old: "if h.rested != nil {", New: "if h.rested != nil && t.Version > 1 {\n\t\t\th.rested(t)\n\t\t}\n\t\tif h.rested != nil {"},
+	{Name: "api-metrics-count-every-version", File: "dev/embedded/hub.go", Func: "hub.committed", Old: "if h.rested != nil {", New: "if h.rested != nil && c.Before != nil {\n\t\t\th.rested(t)\n\t\t}\n\t\tif h.rested != nil {"},
 	{Name: "api-metrics-without-replies", File: "dev/embedded/runtime.go", Func: "Runtime.replied", Old: "s.metrics.replied(agent, operation, r)", New: ""},
 	{Name: "api-metrics-without-commits", File: "dev/sqlite/committer.go", Func: "committer.transact", Old: "if c.reported != nil {", New: "if c.reported == nil {"},
 	{Name: "client-checks-without-the-clock", File: "client/checks.go", Func: "CheckClock", Old: "skew.Abs() <= MostSkew", New: "skew <= MostSkew"},

@@ -21,7 +21,7 @@ const (
 // ofWiring are mutants of the wiring: Lambda mains and embedded mode.
 var ofWiring = []Mutant{
 	{Name: "P32-embedded-capacity-without-the-batch", File: devAgents, Func: "Runtime.capacity", Old: "a.concurrency * a.batch", New: "a.concurrency"},
-	{Name: "P32-embedded-takes-more-than-it-may", File: devBackend, Func: "Runtime.Submit", Old: "room < len(orders)", New: "room < 0"},
+	{Name: "P32-embedded-takes-more-than-it-may", File: devBackend, Func: "Runtime.submit", Old: "begin+limit-active", New: "begin+limit"},
 	{Name: "P14-embedded-refuses-known-orders-while-busy", File: devBackend, Func: "Runtime.knownOrBusy", Old: "loaded[0].Task != nil", New: "loaded == nil"},
 	{Name: "P27-embedded-takes-nothing-up-again", File: devRuntime, Func: "Open", Old: "s.scheduler.Restart(ctx)", New: "0, error(nil)"},
 	{Name: "wiring-one-bad-task-stops-the-start", File: devRuntime, Func: "Open", Old: `s.log.Error("some tasks are not taken up again; the Supervisor tries when they are due", "error", err)`, New: "return nil, err"},
@@ -33,7 +33,11 @@ var ofWiring = []Mutant{
 	{Name: "wiring-ready-on-a-damaged-file", File: devBackend, Func: "Runtime.Health", Old: "err.Error(), false", New: "err.Error(), h.Ready"},
 	{Name: "wiring-readiness-asks-no-write", File: devBackend, Func: "Runtime.Health", Old: "err := s.store.Probe(); err != nil", New: "err := ctx.Err(); err != nil"},
 	{Name: "wiring-failed-messages-are-deleted", File: devConsumer, Func: "consumer.finish", Old: "bad[receipt] = true", New: "bad[receipt] = false"},
-	{Name: "wiring-open-orders-are-not-counted", File: devHub, Func: "hub.committed", Old: "h.open[t.OrderID] = struct{}{}", New: ""},
+	{Name: "wiring-active-orders-are-not-counted", File: devHub, Func: "hub.committed", Old: "h.active[t.OrderID] = max(h.active[t.OrderID], t.Version)", New: ""},
+	{Name: "wiring-orders-that-wait-take-places", File: devHub, Func: "hub.committed", Old: "&& !core.OnlyWaits(t)", New: ""},
+	{Name: "wiring-orders-to-be-repeated-take-no-place", File: "shared/core/index.go", Func: "OnlyWaits", Old: "s.InFlight() || waiting(s)", New: "s.InFlight()"},
+	{Name: "wiring-schedules-wait-for-a-place", File: devBackend, Func: "Runtime.startScheduled", Old: "math.MaxInt32", New: "min(math.MaxInt32, s.options.MaxOpen)"},
+	{Name: "wiring-a-full-intake-is-healthy", File: devBackend, Func: "Runtime.intake", Old: "active < int64(s.options.MaxOpen)", New: "active >= 0"},
 	{Name: "wiring-broken-file-drops-its-workflow", File: devFlows, Func: "workflows.refused", Old: "next.byName[name], next.fileOf[name] = old.byName[name], file", New: "_ = name"},
 	{Name: "wiring-second-file-replaces-a-workflow", File: devFlows, Func: "workflows.reload", Old: "taken := next.fileOf[name]; taken", New: "taken := next.fileOf[name]; taken && other == \"\""},
 	{Name: "wiring-messages-die-after-three-receives", File: devQueues, Func: "newQueues", Old: "MaxReceives: maxReceives", New: "MaxReceives: 3"},

@@ -106,7 +106,7 @@ func newDev(a *App) *cobra.Command {
 	f.StringVar(&o.workflows, "workflows", "workflows", "`folder` with the workflow files")
 	f.StringVar(&o.agents, "agents", "agents.yaml", "`file` that names the agents: the HTTP services that they call, and those of your own that attach to their queues")
 	f.StringSliceVar(&o.replyTo, "reply-to", nil, "`names` that orders may have as replyTo; each gets a queue status-NAME")
-	f.IntVar(&o.maxOpen, "max-open", 20000, "most orders that may be under way at once; past that intake answers \"busy\"")
+	f.IntVar(&o.maxOpen, "max-open", 20000, "most orders that may be active at once, those that only wait not counted; past that a new order is refused as \"busy\"")
 	f.DurationVar(&o.sweep, "sweep-every", 500*time.Millisecond, "how often the Supervisor looks for overdue steps, 1ms to 1h")
 	f.StringVar(&o.keep, "keep", "", "how `long` an order that has come to rest stays readable, like 30d; without it for ever")
 	f.BoolVar(&o.newKey, "new-token-key", false, "make a new key for the tokens of answers first; tokens of the key before are read for 400 days more")
