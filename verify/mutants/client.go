@@ -14,6 +14,8 @@ var ofClient = []Mutant{
 
 	// Streams.
 	{Name: "client-half-a-line-is-an-answer", File: "client/follow.go", Func: "wholeLines", Old: "bufio.ScanLines(data, false)", New: "bufio.ScanLines(data, true)"},
+	{Name: "client-a-slow-dial-was-in-use", File: "client/many.go", Func: "brokenUse", Old: "op.Op == \"dial\"", New: "op.Op == \"\""},
+	{Name: "cli-outage-is-silent", File: "cmd/stepkeeper/internal/cli/server.go", Func: "outage.awaited", Old: "o.timer == nil && !o.over", New: "o.timer != nil && !o.over"},
 	// Answers.
 	{Name: "P35-client-answers-the-first-round", File: "client/command.go", Func: "command.present", Old: "c.Round = s.Answers.Round", New: ""},
 	{Name: "P35-client-answers-the-first-run", File: "client/command.go", Func: "command.present", Old: "c.Run = t.Run", New: "c.Run = 0"},

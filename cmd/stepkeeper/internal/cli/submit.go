@@ -82,7 +82,7 @@ func runSubmit(ctx context.Context, o *submitOptions) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	ctx, cancel := o.app.bounded(ctx, 0)
+	ctx, cancel := o.app.patient(ctx)
 	defer cancel()
 	c, err := o.app.patientClient(ctx)
 	if err != nil {

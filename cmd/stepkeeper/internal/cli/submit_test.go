@@ -2,6 +2,8 @@ package cli
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -150,4 +152,56 @@ func TestSubmitBadInput(t *testing.T) {
 func TestSubmitWithoutServer(t *testing.T) {
 	c := call{in: orderLine("n-1", "")}
 	c.run(t, "submit", "--timeout", "1s", "-").want(t, failure.Unreachable, "stepkeeper dev")
+}
+
+// A command that outlives a restart of the server says within seconds that it waits for one.
+func TestAnOutageIsReported(t *testing.T) {
+	const notice = "cannot be reached, trying again; is it running? start one with `stepkeeper dev`"
+	for name, args := range map[string][]string{
+		"submit": {"submit", "-"}, "watch": {"watch", "n-1"}, "smoke": {"smoke", "--within", "4s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := call{in: orderLine("n-1", "")}.run(t, append(args, "--timeout", "4s")...)
+			if r.code == failure.OK || strings.Count(r.err, notice) != 1 {
+				t.Errorf("exit code %d, and the outage is not reported once: %s", r.code, r.err)
+			}
+		})
+	}
+	t.Run("JSON", func(t *testing.T) {
+		t.Parallel()
+		r := call{in: orderLine("n-1", "")}.run(t, "submit", "-", "--timeout", "4s", "--output", "json")
+		all := decodeLines(t, r.err)
+		if len(all) != 2 || all[0]["warning"] == nil || all[1]["error"] == nil {
+			t.Errorf("a warning, then an error: %s", r.err)
+		}
+	})
+	t.Run("wait", func(t *testing.T) {
+		t.Parallel()
+		r := call{server: goesAway(t), in: orderLine("n-1", "")}.run(t, "submit", "--wait", "-", "--timeout", "5s")
+		r.want(t, failure.Unreachable, notice, "acknowledged before this: 1 order;")
+	})
+	t.Run("no outage", func(t *testing.T) {
+		t.Parallel()
+		c := call{server: serve(t, newBackend(noon)).URL, in: orderLine("n-1", "")}
+		if r := c.run(t, "submit", "--wait", "-", "--timeout", "4s"); strings.Contains(r.err, "trying again") {
+			t.Errorf("an outage is reported while the order goes on: %s", r.err)
+		}
+	})
+}
+
+// goesAway serves until somebody waits for an order.
+func goesAway(t *testing.T) string {
+	t.Helper()
+	var s *httptest.Server
+	edge := serve(t, newBackend(noon)).Config.Handler
+	s = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Has("wait") {
+			_ = s.Listener.Close()
+			panic(http.ErrAbortHandler)
+		}
+		edge.ServeHTTP(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
 }

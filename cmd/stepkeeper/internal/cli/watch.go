@@ -62,7 +62,7 @@ func runWatch(ctx context.Context, o *watchOptions) error {
 	if o.limit < 1 || o.limit > pageSize {
 		return failure.New(failure.Usage, fmt.Sprintf("give a number from 1 to %d", pageSize), "--limit %d is out of range", o.limit)
 	}
-	ctx, cancel := o.app.bounded(ctx, 0)
+	ctx, cancel := o.app.patient(ctx)
 	defer cancel()
 	if o.id == "" {
 		c, err := o.app.client(ctx) // the list looks again by itself
@@ -181,7 +181,7 @@ func (o *watchOptions) list(ctx context.Context, c *client.Client) error {
 			return o.app.explain(err, "list of orders")
 		case err != nil && !away:
 			away = true
-			fmt.Fprintf(o.app.Streams.Err, "%v; trying again\n", o.app.explain(err, "list of orders"))
+			o.app.warn(o.app.explain(err, "list of orders").Error() + "; trying again")
 		case err == nil:
 			away = false
 			if err := o.drawList(s, seen, orders); err != nil {
