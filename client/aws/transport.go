@@ -138,9 +138,24 @@ func (t *transport) show(ctx context.Context, task *core.Task, detailed bool) (*
 		shown = view.Detailed(task, def, nil, time.Now())
 		t.await(ctx, &shown, time.Now())
 		shown.ItemBytes = itemBytes(task)
-		shown.Pinned(t.Outputs.Workflows[idOf(task.Workflow)])
+		shown.Pinned(task, def, t.deployed(ctx, task, def), time.Now())
 	}
 	return &shown, nil
+}
+
+// deployed returns the definition that new orders of the task's workflow get; nil if that is not known. One that no order has
+// run yet is not stored, so the definition that the task pins, def, stands for it under its hash.
+func (t *transport) deployed(ctx context.Context, task *core.Task, def *core.Definition) *core.Definition {
+	hash := t.Outputs.Workflows[idOf(task.Workflow)]
+	if hash == "" || def == nil {
+		return nil
+	}
+	if to, err := t.definition(ctx, hash); err == nil && to != nil {
+		return to
+	}
+	c := *def
+	c.Hash = hash
+	return &c
 }
 
 // items computes sizes, and makes no calls.

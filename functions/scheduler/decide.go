@@ -104,6 +104,9 @@ func (it *item) vouched(j *engine.Job) (core.Event, error) {
 
 // aimed is the event with the definition that it moves the task to, if it does (P49).
 func (it *item) aimed(ctx context.Context, j *engine.Job) (ev core.Event, to core.Target, err error) {
+	if ask, ok := it.ev.(core.AskChild); ok {
+		return it.withDefinition(ctx, j.Task, ask)
+	}
 	if it.moveTo == "" || j.Task == nil {
 		return it.ev, to, nil
 	}

@@ -208,7 +208,7 @@ func (r *deciding) resubmitCommand(_ int, ev Event) (string, error) {
 	mode := modeOf(r.t)
 	switch mode {
 	case errForward, errUndo, compensated:
-		if r.t.Parent != nil && (mode == compensated || e.To != nil) {
+		if r.t.Parent != nil && mode == compensated {
 			return r.reject(e.ID, "resubmit", r.t.Parent.only())
 		}
 	case cancelled, processed, closed:

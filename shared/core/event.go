@@ -172,6 +172,7 @@ type AskChild struct {
 	Priority    string          `json:"priority,omitempty"`
 	Order       json.RawMessage `json:"order"`
 	ContentHash string          `json:"-"` // of the order, set by the actor that stores it
+	To          *Definition     `json:"-"` // definition named by Definition, set by the actor if an undone child has another one
 }
 
 // ChildState is how a child task has ended, or that it has stopped.

@@ -117,6 +117,50 @@ func TestInputs(t *testing.T) {
 	}
 }
 
+// Another deployed definition is named where the order has not ended for good, and only what would be accepted is offered with it.
+func TestPinned(t *testing.T) {
+	resubmit := view.Command{Command: "resubmit", Definition: "latest"}
+	move := view.Command{Command: "move", Definition: "latest"}
+	child := &core.Parent{OrderID: "p", Step: "all", Index: 2, Attempt: 1}
+	is := func(s core.State) func(*core.Task) {
+		return func(t *core.Task) { t.ProcessState, t.Phase = s, "" }
+	}
+	for name, c := range map[string]struct {
+		edit     func(*core.Task)
+		deployed func(*core.Definition) // nil: none
+		named    bool
+		offers   []view.Command
+	}{
+		"in Error":                     {func(*core.Task) {}, func(*core.Definition) {}, true, []view.Command{resubmit, move}},
+		"the same":                     {func(*core.Task) {}, func(d *core.Definition) { d.Hash = "abc" }, false, nil},
+		"not known":                    {func(*core.Task) {}, nil, false, nil},
+		"a step in doubt is different": {func(*core.Task) {}, func(d *core.Definition) { d.Steps[0].Operation = "pay" }, true, nil},
+		"Compensated":                  {is(core.Compensated), func(*core.Definition) {}, true, []view.Command{resubmit, move}},
+		"a child in Error":             {func(t *core.Task) { t.Parent = child }, func(*core.Definition) {}, true, []view.Command{resubmit, move}},
+		"a Compensated child":          {func(t *core.Task) { is(core.Compensated)(t); t.Parent = child }, func(*core.Definition) {}, true, nil},
+		"being undone":                 {is(core.Compensating), func(*core.Definition) {}, true, nil},
+		"in flight":                    {func(t *core.Task) { is(core.Processing)(t); t.Steps[0].State = core.Processing }, func(*core.Definition) {}, true, nil},
+		"Processed":                    {is(core.Processed), func(*core.Definition) {}, false, nil},
+		"Cancelled":                    {is(core.Cancelled), func(*core.Definition) {}, false, nil},
+		"Closed":                       {is(core.Closed), func(*core.Definition) {}, false, nil},
+	} {
+		task, def := stopped(0)
+		c.edit(task)
+		var deployed *core.Definition
+		if c.deployed != nil {
+			d := *def
+			d.Hash, d.Steps = "def", slices.Clone(def.Steps)
+			c.deployed(&d)
+			deployed = &d
+		}
+		var v view.Task
+		v.Pinned(task, def, deployed, (t0 + 70_000).Std())
+		if !slices.Equal(v.Accepts, c.offers) || (v.Deployed == "def") != c.named {
+			t.Errorf("%s: deployed %q, it accepts %+v", name, v.Deployed, v.Accepts)
+		}
+	}
+}
+
 // A plan refuses what the move itself would refuse, also where the document has no room for the new definition's reserve.
 func TestPlanOf(t *testing.T) {
 	task, def := stopped(0)

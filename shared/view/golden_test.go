@@ -128,21 +128,6 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// Another deployed definition is named where the order could be moved to it.
-func TestPinned(t *testing.T) {
-	for state, reported := range map[core.State]bool{core.Processing: true, core.Error: true, core.Compensated: true, core.Processed: false, core.Cancelled: false, core.Closed: false} {
-		for _, c := range []struct {
-			own, deployed string
-			reported      bool
-		}{{"a", "b", reported}, {"a", "a", false}, {"a", "", false}, {"", "b", false}} {
-			v := view.Task{State: state, Definition: c.own}
-			if v.Pinned(c.deployed); (v.Deployed == c.deployed && c.deployed != "") != c.reported {
-				t.Errorf("%s, %+v: %q", state, c, v.Deployed)
-			}
-		}
-	}
-}
-
 func TestReleases(t *testing.T) {
 	r := view.Built()
 	if r.Version == "" || r.Tasks < 1 || r.Messages < 1 || view.ReadRelease(r.String()) != r {

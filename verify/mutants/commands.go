@@ -111,7 +111,7 @@ var ofCommands = []Mutant{
 	{Name: "P49-move-is-not-counted", File: move, Func: "deciding.moveCommand", Old: "r.t.Command++", New: ""},
 	{Name: "P49-moved-order-does-not-go-on", File: move, Func: "deciding.moveCommand", Old: "r.advance() // where the task goes forward", New: ""},
 	{Name: "P49-move-that-comes-twice-is-decided-again", File: command, Func: "commandOf", Old: "case Move:\n\t\treturn e.ID, e.Sender", New: "case Move:\n\t\treturn \"\", e.Sender"},
-	{Name: "P49-reserve-is-not-looked-at", File: move, Func: "deciding.move", Old: "!r.at.SizeLimit.keepsReserve(to.Definition, t)", New: "false"},
+	{Name: "P49-reserve-is-not-looked-at", File: move, Func: "deciding.pin", Old: "!r.at.SizeLimit.keepsReserve(to, t)", New: "false"},
 	{Name: "P49-returning-step-begins-attempts-anew", File: move, Func: "Task.movedTo", Old: "Attempt: removed[name]", New: "Attempt: 0"},
 	{Name: "P49-attempts-of-removed-steps-are-forgotten", File: move, Func: "Task.movedTo", Old: "removed[s.Name] = s.Attempt", New: "_ = s"},
 	{Name: "P49-definition-is-not-pinned", File: move, Func: "Task.movedTo", Old: "c.Definition, c.EndCause = to.Hash, \"\"", New: "c.EndCause = \"\""},

@@ -55,9 +55,9 @@ func newSimulation(sc Scenario, c Chooser) *simulation {
 		w.start = int64(sc.Begun.At)
 	}
 	w.Cells, w.Ends = map[Cell]int{}, map[core.State]int{}
-	w.below = childrenOf(w.def)
+	w.below = sc.families()
 	w.store = &store{w: w, rows: map[string]*row{}, defs: map[string][]byte{}}
-	for _, d := range w.defs[1:] { // which other orders have pinned
+	for _, d := range slices.Concat(w.defs[1:], w.below) { // which other orders have pinned
 		if data, err := w.encode(d); err == nil {
 			w.store.defs[d.Hash] = data
 		}

@@ -374,18 +374,21 @@ func (m *move) ends() {
 
 // why: an order is undone for the reason for which that began, whatever becomes of its undo (P19).
 func (m *move) why() {
-	if m.before == nil || m.before.Why == "" || m.before.IsTombstone() || m.before.Run != m.after.Run {
+	if m.before == nil || m.before.Why == "" || m.before.IsTombstone() || m.before.Run != m.after.Run || m.before.ProcessState == core.Closed {
 		return
 	}
 	m.did("P19")
-	if was, is := undoneFor(m.before), undoneFor(m.after); was != is {
+	// An order that is closed while it is being undone, because its children are not there (P48), has not stopped in Error before.
+	closed := m.after.ProcessState == core.Closed && m.before.ProcessState != core.Compensating
+	if was, is := undoneFor(m.before, false), undoneFor(m.after, closed); was != is {
 		m.fail("P19", "it is undone because of %s, and that began because of %s", is, was)
 	}
 }
 
-func undoneFor(t *core.Task) string {
+// undoneFor describes the reason of an undo, which a task keeps apart from that of its stop.
+func undoneFor(t *core.Task, stopped bool) string {
 	step, code := t.EndStep, t.EndCode
-	if t.ProcessState == core.Error || t.ProcessState == core.Closed {
+	if t.ProcessState == core.Error || stopped {
 		step, code = t.UndoneFor.Step, t.UndoneFor.Code
 	}
 	return fmt.Sprintf("%s, step %q (%s)", t.Why, step, code)

@@ -321,12 +321,16 @@ func stillWaits(t *core.Task) string {
 
 // aim is a definition to move an order to: one of those that there are, or what is deployed, or none.
 func (w *simulation) aim(o *order) string {
-	n := len(w.defs)
+	defs := w.defs
+	if t := w.store.task(o.id); t != nil && t.Parent != nil {
+		defs = slices.DeleteFunc(slices.Clone(w.below), func(d *core.Definition) bool { return d.Name != t.Workflow })
+	}
+	n := len(defs)
 	switch k := w.choose("definition", o.id, n+2, 0.8); {
 	case k == n:
 		return message.Latest
-	case k < n && w.store.defs[w.defs[n-1-k].Hash] != nil: // no order has run another one yet
-		return w.defs[n-1-k].Hash
+	case k < n && w.store.defs[defs[n-1-k].Hash] != nil: // no order has run another one yet
+		return defs[n-1-k].Hash
 	}
 	return strings.Repeat("0", len(w.def.Hash))
 }

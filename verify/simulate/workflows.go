@@ -412,6 +412,13 @@ func revised(d *core.Definition) {
 		if s.Answer != nil {
 			s.Retry = core.Retry{}
 		}
+		if s.Each != nil && s.Each.Child != nil { // its children have not to be those of the workflow as it was
+			each, child := *s.Each, *s.Each.Child
+			child.Steps = slices.Clone(child.Steps)
+			if revised(&child); workflow.Seal(&child) == nil {
+				each.Definition, each.Child, s.Each = child.Hash, &child, &each
+			}
+		}
 		if s.Undo != nil {
 			undo := *s.Undo
 			undo.Input, undo.Timeout = json.RawMessage(`{"undo":"${ orderId }"}`), undo.Timeout+core.Second

@@ -55,6 +55,31 @@ func TestWhatACommandWouldDo(t *testing.T) {
 	}
 }
 
+// A plan gives the reason for which an order takes no command.
+func TestWhyACommandWouldBeRefused(t *testing.T) {
+	child := &view.Parent{OrderID: "p", Step: "all", Index: 2}
+	undo := view.Command{Command: "undo"}
+	for _, c := range []struct {
+		task   client.Task
+		action bulk.Action
+		want   string
+	}{
+		{client.Task{State: core.Error, Parent: child}, bulk.Action{Command: "undo"}, "it is a child order"},
+		{client.Task{State: core.Processing, Parent: child}, bulk.Action{Command: "cancel"}, "it is a child order"},
+		{client.Task{State: core.Compensated, Parent: child}, bulk.Action{Command: "resubmit"}, "it is a child order"},
+		{client.Task{State: core.Processing}, bulk.Action{Command: "undo"}, "only an order in Error takes undo; this one is Processing"},
+		{client.Task{State: core.Processed}, bulk.Action{Command: "resolve", Step: "a"}, "only an order in Error takes resolve; this one is Processed"},
+		{client.Task{State: core.Processing, Parent: child}, bulk.Action{Command: "close"}, "only an order in Error takes close; this one is Processing"},
+		{client.Task{State: core.Closed}, bulk.Action{Command: "resubmit"}, "only an order in Error, or a Compensated one, takes resubmit; this one is Closed"},
+		{client.Task{State: core.Error, AcceptsLater: []view.LaterCommand{{Command: undo}}}, bulk.Action{Command: "undo"}, "a call may still take effect"},
+	} {
+		v, err := bulk.Would(t.Context(), nil, &c.task, c.action)
+		if err != nil || v.Accepted || !strings.HasPrefix(v.Reason, c.want) {
+			t.Errorf("%s of %+v: %+v, %v, want %q", c.action.Command, c.task, v, err, c.want)
+		}
+	}
+}
+
 // Orders with one outcome are one group; the refused come last, and within each the groups are sorted by what they say.
 func TestGroupsOfAPlan(t *testing.T) {
 	got := ""

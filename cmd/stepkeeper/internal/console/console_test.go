@@ -113,7 +113,7 @@ func TestMove(t *testing.T) {
 	}
 	w.until("the file is in force", func() bool {
 		_, body := w.get("/orders/o-1")
-		return strings.Contains(body, "compare, and move to it")
+		return strings.Contains(body, ">compare</a>") && !strings.Contains(body, "resubmit o-1 --definition latest") // it would be refused
 	})
 	_, page := w.get("/orders/o-1/move")
 	wants(t, page, "A move would be refused", "is refused because of it", "cannot be moved", "new: shop: weigh", "as before: shop: reserve")
@@ -152,6 +152,8 @@ func TestMove(t *testing.T) {
 		t.Error("what is found without any fault is simulated with them")
 	}
 	deployed(newer)
+	_, offers := w.get("/orders/o-1")
+	wants(t, offers, "compare, and move to it", "resubmit o-1 --definition latest")
 	wants(t, page, "A move would be accepted", "new: shop: weigh", "as before: shop: charge", before.Definition)
 	simulated()
 	wants(t, page, "No violation in 2000 seeds", "How it ended", ">Processed</span>", "move o-1 --definition")

@@ -57,7 +57,8 @@ func recorded() []view.Task {
 			{At: moment(31), Way: "sent", Kind: view.MessageAlert, What: "Error", Final: true, Unreported: true, Until: moment(61)}}}
 	broken := view.Task{OrderID: "broken", Workflow: "order", State: core.Error, Phase: core.Forward, Ended: true, Run: 1, Command: 1, Created: moment(0), EndedAt: moment(31), Error: stopped,
 		Steps: slices.Clone(steps[:2]), Definition: strings.Repeat("1", 32), Deployed: strings.Repeat("2", 32),
-		Accepts: []view.Command{{Command: "resubmit"}, {Command: "undo"}, {Command: "close"}, {Command: "resolve", Step: "charge", Fact: core.Happened}, {Command: "resolve", Step: "charge", Fact: core.NotHappened}}}
+		Accepts: []view.Command{{Command: "resubmit"}, {Command: "undo"}, {Command: "close"}, {Command: "resolve", Step: "charge", Fact: core.Happened}, {Command: "resolve", Step: "charge", Fact: core.NotHappened},
+			{Command: "resubmit", Definition: "latest"}, {Command: "move", Definition: "latest"}}}
 	undone := view.Task{OrderID: "undone", Workflow: "order", State: core.Compensating, Why: core.WhyFailure, Created: moment(2), Error: stopped, UndoneFor: stopped,
 		UndoWait: &view.UndoWait{Step: "reserve", For: "quiet", Until: moment(80), LastEffect: moment(80)},
 		Steps: []view.Step{{Name: "reserve", State: core.UndoWait, Agent: "stock", Operation: "reserve", Attempts: 1, FirstAt: moment(3), ClaimedAt: moment(3), FinishedAt: moment(4), WakeAt: moment(80), Undo: &view.Undo{Operation: "release", QuietBy: moment(80)}},

@@ -36,6 +36,7 @@ type orderPage struct {
 	Token        string
 	ReadOnly     bool
 	Outcome      *outcome // of the command that led here
+	Movable      bool     // the order could be moved to the definition that new orders get
 }
 
 // advice is something that the operator can do, with a button where a page can do it.
@@ -75,6 +76,7 @@ func (s *server) order(ctx context.Context, r *http.Request, _ *kept) (content, 
 		p.Advice = append(p.Advice, v)
 	}
 	p.Later = render.Later(*t, s.Program)
+	p.Movable = slices.Contains(t.Accepts, view.Command{Command: "move", Definition: client.Latest})
 	order, err := s.Client.Submitted(ctx, t.OrderID)
 	if p.Order = s.shown(order); err != nil {
 		p.Order, p.OrderProblem = "", err.Error()

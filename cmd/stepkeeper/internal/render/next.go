@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -62,10 +63,10 @@ func Next(t view.Task, program string) []Advice {
 			advice = append(advice, say("see why a child has stopped", "show %s", c.Stopped[0]))
 		}
 	}
-	if t.Deployed != "" && accepts(t, view.Command{Command: "resubmit"}) {
+	if accepts(t, view.Command{Command: "resubmit", Definition: message.Latest}) {
 		advice = append(advice, say("if its definition was the cause: go on with the deployed one", "resubmit %s --definition latest", t.OrderID))
 	}
-	if t.Deployed != "" {
+	if t.Deployed != "" && (t.State == core.Error || accepts(t, view.Command{Command: "move", Definition: message.Latest})) {
 		last = append(last, say("what moving it to the deployed definition would mean", "move %s --definition latest --dry-run", t.OrderID))
 	}
 	for _, c := range []string{"resubmit", "undo", "cancel"} {
