@@ -103,7 +103,7 @@ func (c *checking) admit(ctx context.Context, file string, f found) error {
 		return err
 	}
 	if id != applicationID && id != 0 || tables != 3 {
-		return foreign(fileName)
+		return foreign(FileName)
 	}
 	unclean, err := w.number("SELECT coalesce((SELECT value FROM settings WHERE name='running'), -1)")
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// fileName is the database in the data folder. The lock is on the folder, so that it holds whatever files are removed there.
-const fileName = "stepkeeper.db"
+// FileName is the database in the data folder. The lock is on the folder, so that it holds whatever files are removed there.
+const FileName = "stepkeeper.db"
 
 // walPages is after how many pages (4 KiB each) the committer moves them from the WAL into the
 // database file. More of them make fewer copies of a page that changes often, and a longer pause
@@ -89,7 +89,7 @@ func Open(ctx context.Context, folder string, options Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{keep: o.Keep, clock: o.Clock, lock: lock, cache: newCache(o.CacheBytes), checking: checking{limit: o.checkTime}}
-	if err := s.open(ctx, filepath.Join(folder, fileName), o); err != nil {
+	if err := s.open(ctx, filepath.Join(folder, FileName), o); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the store in %s: %w", folder, s.explained(err)), s.Close())
 	}
 	return s, nil

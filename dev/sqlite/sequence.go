@@ -49,9 +49,9 @@ func checkSequence(w *writer, file string, f found, unclean bool) error {
 	}
 	switch answered := lastAnswered(file); {
 	case answered > stored:
-		return fmt.Errorf(lostCommits, fileName, answered-stored, answered, sequenceName)
+		return fmt.Errorf(lostCommits, FileName, answered-stored, answered, sequenceName)
 	case answered < 0 && unclean && !f.log:
-		return fmt.Errorf(lostLog, fileName, sequenceName)
+		return fmt.Errorf(lostLog, FileName, sequenceName)
 	}
 	return nil
 }
