@@ -220,6 +220,18 @@ func exitCodes(t *testing.T, x *terminal) {
 	} {
 		x.run(t, c.line, c.want)
 	}
+	unwritten(t, x)
+}
+
+// unwritten: an output that is full, or that nobody reads, is a failure for scripts.
+func unwritten(t *testing.T, x *terminal) {
+	t.Helper()
+	for _, command := range []string{"version", "show o-1", "help", "list --output json"} {
+		x.run(t, "{ sleep 0.3; stepkeeper "+command+" || echo failed >&2; } | true", 0, "failed")
+		if _, err := os.Stat("/dev/full"); err == nil {
+			x.run(t, "stepkeeper "+command+" >/dev/full", 1, "the output could not be written")
+		}
+	}
 }
 
 // TestSignal: SIGTERM ends the runtime in good order, within the time that the document promises.

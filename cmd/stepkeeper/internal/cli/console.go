@@ -45,6 +45,8 @@ func newConsole(a *App) *cobra.Command {
 		Example: "  stepkeeper console --stack shop --region eu-central-1\n  stepkeeper console --read-only --redact redact.txt\n  stepkeeper console --server http://127.0.0.1:9000 --listen 127.0.0.1:8400",
 		Args:    args(cobra.NoArgs, "no arguments, only flags"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runConsole(cmd.Context(), o) },
+
+		Annotations: map[string]string{serves: "true"},
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.listen, "listen", "127.0.0.1:8380", "loopback `address` to serve on; port 0 takes a free one")

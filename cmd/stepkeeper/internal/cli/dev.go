@@ -94,6 +94,7 @@ func newDev(a *App) *cobra.Command {
 			}
 			return runDev(cmd.Context(), o)
 		},
+		Annotations: map[string]string{serves: "true"},
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.example, "example", "", "run the workflow with this `name` that ships with it, and its services, in this process; nothing is kept")

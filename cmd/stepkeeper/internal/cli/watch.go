@@ -122,10 +122,13 @@ func (o *watchOptions) draw(s *screen, last, task view.Task) error {
 	case o.app.JSON():
 		return o.app.printLine(task)
 	case o.app.Streams.IsTerminal():
-		s.frame(func(w io.Writer) { o.app.page().Task(w, task) })
+		return s.frame(func(w io.Writer) { o.app.page().Task(w, task) })
 	default:
 		for _, line := range changes(render.Cleaned(last), render.Cleaned(task), o.app.Now()) {
-			fmt.Fprintf(o.app.Streams.Out, "%s  %s\n", o.app.Now().UTC().Format("15:04:05.000 UTC"), line)
+			_, err := fmt.Fprintf(o.app.Streams.Out, "%s  %s\n", o.app.Now().UTC().Format("15:04:05.000 UTC"), line)
+			if err != nil {
+				return written(err)
+			}
 		}
 	}
 	return nil
@@ -213,11 +216,10 @@ func (o *watchOptions) newest(ctx context.Context, c *client.Client) ([]view.Sum
 func (o *watchOptions) drawList(s *screen, seen map[string]view.Summary, orders []view.Summary) error {
 	a := o.app
 	if a.Streams.IsTerminal() && !a.JSON() {
-		s.frame(func(w io.Writer) {
+		return s.frame(func(w io.Writer) {
 			fmt.Fprintf(w, "%s  %s\n\n", a.Streams.Style().Bold("Newest orders"), a.Streams.Style().Faint(a.Now().UTC().Format("15:04:05 UTC")))
 			render.Table(w, a.Streams.Style(), "", summaryHeader, summaryRows(a, orders))
 		})
-		return nil
 	}
 	present := map[string]bool{}
 	for i := len(orders) - 1; i >= 0; i-- { // the oldest first, as it happened
@@ -233,7 +235,10 @@ func (o *watchOptions) drawList(s *screen, seen map[string]view.Summary, orders 
 			}
 			continue
 		}
-		fmt.Fprintf(a.Streams.Out, "%s  %s  %s\n", a.Now().UTC().Format("15:04:05.000 UTC"), order.OrderID, order.State)
+		_, err := fmt.Fprintf(a.Streams.Out, "%s  %s  %s\n", a.Now().UTC().Format("15:04:05.000 UTC"), order.OrderID, order.State)
+		if err != nil {
+			return written(err)
+		}
 	}
 	for id := range seen { // bounded by what one page holds
 		if !present[id] {
@@ -250,7 +255,7 @@ type screen struct {
 }
 
 // frame draws one whole picture at once, so that it does not flicker.
-func (s *screen) frame(draw func(io.Writer)) {
+func (s *screen) frame(draw func(io.Writer)) error {
 	var b bytes.Buffer
 	if !s.begun {
 		b.WriteString("\x1b[2J")
@@ -261,5 +266,6 @@ func (s *screen) frame(draw func(io.Writer)) {
 	draw(&picture)
 	b.Write(bytes.ReplaceAll(picture.Bytes(), []byte("\n"), []byte("\x1b[K\n")))
 	b.WriteString("\x1b[J")
-	_, _ = s.app.Streams.Out.Write(b.Bytes())
+	_, err := s.app.Streams.Out.Write(b.Bytes())
+	return written(err)
 }
