@@ -166,7 +166,7 @@ func TestPages(t *testing.T) {
 		{http.MethodPost, path, url.Values{"round": {"1"}}, nil, "", http.StatusBadRequest, "The answer is not complete."},
 		{http.MethodPost, path, url.Values{"round": {"1"}, "value": {strings.Repeat("x", core.MaxApproval)}}, nil, "", http.StatusOK, "Your answer was taken"},
 		{http.MethodPost, path, url.Values{"round": {"1"}, "value": {strings.Repeat("x", core.MaxApproval+1)}}, nil, "", http.StatusBadRequest, "The answer is not complete."},
-		{http.MethodPost, path, url.Values{"round": {"1"}, "value": {"yes"}, "z": {strings.Repeat("x", 4<<10)}}, nil, "", http.StatusBadRequest, "The answer is not complete."},
+		{http.MethodPost, path, url.Values{"round": {"1"}, "value": {"yes"}, "z": {strings.Repeat("x", 4<<10)}}, nil, "", http.StatusRequestEntityTooLarge, "The answer is too large."},
 		{http.MethodDelete, path, nil, nil, "", http.StatusMethodNotAllowed, "This page is read with GET"},
 	} {
 		b.err, b.refused = c.err, c.refused

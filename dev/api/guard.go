@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -16,8 +17,11 @@ import (
 // another way.
 func guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(under http.ResponseWriter, r *http.Request) {
-		w := &response{ResponseWriter: under}
-		defer w.finish()
+		w, body := &response{ResponseWriter: under}, r.Body
+		if r.ContentLength != 0 {
+			r.Body = io.NopCloser(body) // no handler can end what finish reads
+		}
+		defer w.finish(r.Header.Get("Expect"), body)
 		defer recovered(w)
 		if !plainPath(r.URL) {
 			writeProblem(w, problem(http.StatusBadRequest, CodeInvalid,
@@ -107,16 +111,33 @@ func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (w *response) begin() {
 	if !w.begun && w.status != 0 {
+		if w.status == http.StatusRequestEntityTooLarge {
+			w.Header().Set("Connection", "close")
+		}
 		w.ResponseWriter.WriteHeader(w.status)
 	}
 	w.begun = true
 }
 
-// finish sends the status of an answer without a body.
-func (w *response) finish() {
+// maxDiscarded is how many bytes of a refused body are read so that its sender reads the refusal.
+const maxDiscarded = 64 << 20
+
+// finish sends the status of an answer without a body. After a refusal it reads what is left of the request's
+// body: a sender that writes everything first would get a connection reset instead of the answer. The time
+// limit of the request bounds it too.
+func (w *response) finish(expect string, body io.Reader) {
 	if w.status != 0 {
 		w.begin()
 	}
+	if w.status < http.StatusBadRequest || expect != "" { // who expects "continue" has sent no body
+		return
+	}
+	some := make([]byte, 1<<10)
+	if n, err := body.Read(some); n == 0 && err != nil {
+		return // nothing is left
+	}
+	_ = w.FlushError() // the connection may be gone
+	_, _ = io.CopyN(io.Discard, body, maxDiscarded)
 }
 
 // loopbackHost reports whether the Host header names the loopback interface, with or without port.

@@ -19,6 +19,7 @@ var ofAPI = []Mutant{
 	{Name: "api-command-ahead-comes-again-for-ever", File: "dev/api/queues.go", Func: "edge.handled", Old: "errors.Is(err, core.ErrStale)", New: "false"},
 	{Name: "api-text-after-a-status-200", File: "dev/api/document.go", Func: "writeFormat", Old: "panic(err)", New: "return err"},
 	{Name: "api-status-before-the-answer", File: "dev/api/guard.go", Func: "response.WriteHeader", Old: "w.status = status", New: "w.status = status; w.begin()"},
+	{Name: "api-refused-body-resets-the-connection", File: "dev/api/guard.go", Func: "response.finish", Old: "io.Discard, body, maxDiscarded", New: "io.Discard, body, 1"},
 	{Name: "api-problem-inside-a-stream", File: "dev/api/guard.go", Func: "recovered", Old: "if w.begun {", New: "if false {"},
 	{Name: "api-broken-stream-ends-well", File: "dev/api/events.go", Func: "edge.writeEvents", Old: "panic(err) // cut off: the client sees that it was not the end", New: "return"},
 	{Name: "P12a-gone-client-ends-its-order", File: "dev/embedded/backend.go", Func: "Runtime.carry", Old: "context.WithoutCancel(ctx)", New: "ctx"},

@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"crypto/subtle"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -41,11 +42,16 @@ func (s *server) refuse(w http.ResponseWriter, r *http.Request, status int, what
 // mayAct refuses a form that is not of a page of this console, or where nothing may be changed.
 func (s *server) mayAct(w http.ResponseWriter, r *http.Request) bool {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	err := r.ParseForm()
+	var over *http.MaxBytesError
 	switch {
 	case s.ReadOnly:
 		s.refuse(w, r, http.StatusForbidden, "This console only reads (--read-only).", "Use the command line, or a console without --read-only.")
 		return false
-	case r.ParseForm() != nil:
+	case errors.As(err, &over):
+		s.refuse(w, r, http.StatusRequestEntityTooLarge, fmt.Sprintf("The form is larger than %d bytes.", over.Limit), "Go back, and send less.")
+		return false
+	case err != nil:
 		s.refuse(w, r, http.StatusBadRequest, "The form cannot be read.", "Go back, and send it again.")
 		return false
 	case subtle.ConstantTimeCompare([]byte(r.PostFormValue("token")), []byte(s.secret)) != 1:

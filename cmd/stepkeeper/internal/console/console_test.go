@@ -383,7 +383,7 @@ func TestActionsOfOthers(t *testing.T) {
 		"another token":       {wrong, nil, 403, stale},
 		"another origin":      {form, []string{"Origin", "http://evil.example"}, 403, ""},
 		"another site":        {form, []string{"Sec-Fetch-Site", "cross-site"}, 403, ""},
-		"a form without end":  {url.Values{"token": {strings.Repeat("x", 200_000)}}, nil, 400, "<p>The form cannot be read.</p><p>Go back, and send it again.</p>"},
+		"a form without end":  {url.Values{"token": {strings.Repeat("x", 200_000)}}, nil, 413, "<p>The form is larger than "},
 		"no number":           {url.Values{"kind": {"undo"}, "token": form["token"]}, nil, 200, `number is &#34;&#34;; a whole number is meant`},
 		"an unknown command":  {url.Values{"kind": {"erase"}, "number": {"0"}, "token": form["token"]}, nil, 200, "there is no command &#34;erase&#34;"},
 		"an answer to no one": {url.Values{"kind": {"answer"}, "number": {"0"}, "token": form["token"]}, nil, 200, `round is &#34;&#34;; a whole number is meant`},
