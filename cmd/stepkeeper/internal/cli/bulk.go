@@ -134,6 +134,11 @@ func runBulk(ctx context.Context, o *bulkOptions) error {
 	if err != nil {
 		return o.app.explain(err, "list of orders")
 	}
+	if len(orders) == 0 {
+		if err := o.app.knownWorkflow(ctx, c, o.where["workflow"]); err != nil {
+			return err
+		}
+	}
 	if o.dryRun {
 		return o.printPlan(orders, true)
 	}

@@ -166,6 +166,7 @@ func TestBulk(t *testing.T) {
 	}
 	c.run(t, "bulk", "resubmit", "--where", "step=zone", "--reason", "fixed", "--dry-run").want(t, failure.OK, "dry run: 1 order, nothing was sent", "1 it would go on with zone: stopped")
 	c.run(t, "bulk", "undo", "--where", "state=processed", "--reason", "wrong", "--dry-run").want(t, failure.OK, "refused: only an order in Error takes undo; this one is Processed: processed")
+	c.run(t, "bulk", "resubmit", "--where", "workflow=ordre", "--reason", "fixed", "--dry-run").want(t, failure.NotFound, `there is no workflow "ordre"`, "did you mean order?")
 	c.run(t, "bulk", "resubmit", "--where", "step=nothing", "--reason", "fixed", "--yes").want(t, failure.NotFound, "no order is selected")
 	c.run(t, "bulk", "close", "--where", "state=Error", "--reason", "fixed").want(t, failure.Usage, "selected: 2 orders", "--dry-run", "--yes")
 	if asked := (call{server: c.server, terminal: true, in: "n\n"}); len(b.commands) > 0 {

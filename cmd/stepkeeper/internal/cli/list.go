@@ -103,6 +103,11 @@ func runList(ctx context.Context, o *listOptions) error {
 			return err
 		}
 	}
+	if count == 0 {
+		if err := o.app.knownWorkflow(ctx, c, o.workflow); err != nil {
+			return err
+		}
+	}
 	if !o.app.JSON() {
 		o.show(shown, more)
 	}

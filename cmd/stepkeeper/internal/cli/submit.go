@@ -242,14 +242,17 @@ func (s *submission) record(file string, r source.Record) (client.Order, bool) {
 	}
 	var order message.SubmitOrder
 	var err error
+	hint := ""
 	if s.workflow == "" {
-		order, err = message.DecodeSubmit(r.Data)
+		if order, err = message.DecodeSubmit(r.Data); err != nil {
+			hint = envelopeHint(r.Data)
+		}
 	} else {
 		order, err = bare(r.Data, s.workflow, s.id, s.number)
 	}
 	if err != nil {
 		id, _ := order.Known()
-		s.report.unreadable(at, s.count(), id, err.Error())
+		s.report.unreadable(at, s.count(), id, err.Error()+hint)
 		return client.Order{}, false
 	}
 	s.mu.Lock()

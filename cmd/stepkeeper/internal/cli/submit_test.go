@@ -124,6 +124,20 @@ func TestSubmitBare(t *testing.T) {
 	}
 }
 
+func TestSubmitBareWithoutItsWorkflow(t *testing.T) {
+	c := call{server: serve(t, newBackend(noon)).URL, in: `{"total":1}`}
+	for _, order := range []string{`{"total":1}`, `{"orderId":"x","total":1}`} {
+		c.in = order
+		c.run(t, "submit", "-").want(t, failure.Usage, "not sent", "if it is the order itself, name its workflow with --workflow NAME")
+	}
+	for _, other := range []string{`[1]`, `nonsense`, `{"workflow":"order","orderId":"x"}`, orderLine("../5", "")} {
+		c.in = other
+		if r := c.run(t, "submit", "-"); strings.Contains(r.err, "--workflow") {
+			t.Errorf("%s is no bare order: %s", other, r.err)
+		}
+	}
+}
+
 func TestSubmitBadInput(t *testing.T) {
 	deep := `{"schema":1,"orderId":"d","workflow":"order","order":` + strings.Repeat("[", 10000) + strings.Repeat("]", 10000) + "}"
 	large := `{"schema":1,"orderId":"l","workflow":"order","order":"` + strings.Repeat("x", 70000) + `"}`

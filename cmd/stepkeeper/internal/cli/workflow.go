@@ -21,6 +21,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/expression"
+	"github.com/stepkeeper/stepkeeper/shared/suggest"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
@@ -347,6 +348,27 @@ func (a *App) workflows(ctx context.Context) ([]client.Workflow, error) {
 		return nil, err
 	}
 	return c.Workflows(ctx)
+}
+
+// knownWorkflow refuses the name of a workflow that selected no order if the server does not know it either. A
+// stack cannot list its workflows.
+func (a *App) knownWorkflow(ctx context.Context, c *client.Client, name string) error {
+	if name == "" || a.stack != "" {
+		return nil
+	}
+	all, err := c.Workflows(ctx)
+	if err != nil {
+		return a.explain(err, "list of workflows")
+	}
+	names := make([]string, len(all))
+	for i, w := range all {
+		names[i] = w.Name
+	}
+	if slices.Contains(names, name) {
+		return nil
+	}
+	do := suggest.DidYouMean(name, names, "`"+a.program()+" workflow list` lists the workflows")
+	return failure.New(failure.NotFound, do, "there is no workflow %.100q, and no order of it", name)
 }
 
 // completeWorkflowNames suggests the workflows of a running server.
