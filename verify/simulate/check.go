@@ -474,7 +474,7 @@ func (m *move) step(i int) {
 	}
 	if d.Fail != nil {
 		m.did("P50")
-		if s.Attempt > 0 && was.Attempt == 0 || s.State == core.Failed && (s.Error == nil || s.Error.Code != d.Fail.Code) {
+		if s.Attempt > 0 && was.Attempt == 0 || s.State == core.Failed && !m.failedByRule(i) {
 			m.fail("P50", "step %s fails by the rule %s, and is %s in attempt %d with %v", s.Name, d.Fail.Code, s.State, s.Attempt, s.Error)
 		}
 	}
@@ -492,6 +492,24 @@ func (m *move) step(i int) {
 		m.claimed(was, s, d)
 		m.needed(s.Name)
 	}
+}
+
+// failedByRule reports whether a step with a rule has failed as it may: with the code of the rule, or because its condition cannot
+// be evaluated (P20, P50).
+func (m *move) failedByRule(i int) bool {
+	s, d := &m.after.Steps[i], &m.def.Steps[i]
+	switch {
+	case s.Error == nil:
+		return false
+	case s.Error.Code != "expression" || d.When == "":
+		return s.Error.Code == d.Fail.Code
+	}
+	model := &model{def: m.def, t: m.after}
+	if r := m.w.store.rows[m.after.OrderID]; r.order != nil {
+		model.content = r.order.Body
+	}
+	_, err := m.def.Expr.When(i, model.environment(i))
+	return err != nil
 }
 
 // needed: what is answered is not asked for (P38).

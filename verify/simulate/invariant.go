@@ -83,7 +83,7 @@ var invariants = []Invariant{
 	{"P45", "a step whose agent made no call that could have had an effect is handed back uncounted, and not beyond maxQueueTime or pollFor"},
 	{"P48", "a task is closed when nothing can take effect any more, stays so, and keeps by whom and why"},
 	{"P49", "a task is moved by a command and while nothing is in flight; what was done stands, and its keys mean what they meant"},
-	{"P50", "a step with a rule is Skipped or fails with the rule's code, and is never attempted"},
+	{"P50", "a step with a rule is Skipped, or fails with the rule's code or because its condition cannot be evaluated, and is never attempted"},
 	{"P51", "another input is given only to a step whose key can have had no effect, is sent from then on, and no earlier one takes effect"},
 	{"mixed", "old and new versions of the program keep each other's fields"},
 	{"bug", "no handler panics, no document is unreadable"},
