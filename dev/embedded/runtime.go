@@ -112,6 +112,12 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 	if s.store, err = sqlite.Open(ctx, s.options.Data, sqlite.Options{Clock: s.clock, Keep: s.options.Keep, Queues: durable, ReplyTo: statuses, Committed: s.metrics.committed}); err != nil {
 		return err
 	}
+	if err = token.Exposed(s.options.Data); err != nil {
+		if s.workflows.makesTokens() {
+			return err
+		}
+		s.log.Warn("the keys are not safe; no workflow makes tokens now", "error", err)
+	}
 	if s.tokens, err = token.Open(s.options.Data, s.options.NewTokenKey, core.TimeOf(s.clock.Now())); err != nil {
 		return err
 	}

@@ -209,17 +209,39 @@ func TestKeysThatCannotBeRead(t *testing.T) {
 	w := newFixture(t, "60s")
 	closeRuntime(t, w.open())
 	name := filepath.Join(w.options.Data, token.FileName)
-	for mode, want := range map[os.FileMode]string{0o600: name + ": ", 0o644: "run chmod 600 on it"} {
-		if err := errors.Join(os.WriteFile(name, []byte("{"), 0o600), os.Chmod(name, mode)); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := embedded.Open(t.Context(), w.options); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error is %v, want %s", err, want)
-		}
+	if err := os.WriteFile(name, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := embedded.Open(t.Context(), w.options); err == nil || !strings.Contains(err.Error(), name+": ") {
+		t.Errorf("error is %v", err)
 	}
 	if err := os.Remove(name); err != nil {
 		t.Fatal(err)
 	}
+	closeRuntime(t, w.open())
+}
+
+// Keys that others may use are refused only while a workflow makes tokens: at the start, and when its file comes later.
+func TestKeysThatOthersMayUse(t *testing.T) {
+	w := newFixture(t, "60s")
+	closeRuntime(t, w.open())
+	chmod := func(mode os.FileMode) {
+		if err := os.Chmod(filepath.Join(w.options.Data, token.FileName), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	chmod(0o644)
+	r := w.open()
+	w.write(linking)
+	eventually(t, "the new file is refused", func() bool {
+		all := r.Workflows(t.Context())
+		return len(all) == 1 && strings.Contains(strings.Join(all[0].Problems, ""), "run chmod 600 on it")
+	})
+	closeRuntime(t, r)
+	if _, err := embedded.Open(t.Context(), w.options); err == nil || !strings.Contains(err.Error(), "run chmod 600 on it") {
+		t.Errorf("error is %v", err)
+	}
+	chmod(0o660) // as fsGroup of Kubernetes sets it
 	closeRuntime(t, w.open())
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/token"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
@@ -36,9 +37,24 @@ type workflows struct {
 	now  atomic.Pointer[deployed]
 }
 
-// loadFiles reads every workflow file of the folder, against the agents that exist.
+// loadFiles reads every workflow file of the folder, against the agents that exist. Once the runtime is open it
+// refuses files that make tokens with keys that others may use; before, wire ends the start.
 func (s *Runtime) loadFiles(dir string) ([]source.File, error) {
-	return source.LoadDir(dir, source.Options{KnownAgents: s.agentNames()})
+	files, err := source.LoadDir(dir, source.Options{KnownAgents: s.agentNames()})
+	if err != nil || s.tokens == nil {
+		return files, err
+	}
+	for i := range files {
+		f := &files[i]
+		if f.Definition == nil || !f.Definition.Tokens {
+			continue
+		}
+		if err := token.Exposed(s.options.Data); err != nil {
+			f.Problems = append(f.Problems, source.Problem{File: f.Name, Severity: source.SeverityError, What: err.Error()})
+			f.Workflow, f.Definition = f.Definition.Name, nil
+		}
+	}
+	return files, nil
 }
 
 func newWorkflows(dir string, load func(string) ([]source.File, error), log *slog.Logger) (*workflows, error) {
@@ -59,6 +75,16 @@ func (w *workflows) scheduled() (all []*core.Definition) {
 		}
 	}
 	return all
+}
+
+// makesTokens reports whether a workflow for new orders makes tokens of answers.
+func (w *workflows) makesTokens() bool {
+	for _, d := range w.now.Load().byName {
+		if d.Tokens {
+			return true
+		}
+	}
+	return false
 }
 
 // broken is state.Config.Broken.
