@@ -112,15 +112,30 @@ func (r *Run) Path() []string { return slices.Clone(r.path) }
 // Undone names the steps in the order in which they were undone, in the present run.
 func (r *Run) Undone() []string { return slices.Clone(r.undone) }
 
-// Calls are those that were made to an operation, "payment.charge"; "" answers all, in their order.
+// Calls returns the calls that the order and its child orders have made to an operation, "payment.charge", in the order in which
+// they were made; OrderID says whose each is. With "" it returns the calls of all operations. Of one child alone use Child.
 func (r *Run) Calls(operation string) []Call {
 	var some []Call
-	for _, c := range r.calls {
-		if operation == "" || c.Operation == operation {
+	next := map[*Run]int{}
+	for _, run := range r.w.callers {
+		c := run.calls[next[run]]
+		next[run]++
+		if (operation == "" || c.Operation == operation) && (run == r || run.below(r)) {
 			some = append(some, c)
 		}
 	}
 	return some
+}
+
+// below reports whether the run is a child order of another one, or a child of such a child.
+func (r *Run) below(other *Run) bool {
+	for r != nil && r.task != nil && r.task.Parent != nil {
+		if r.task.Parent.OrderID == other.id {
+			return true
+		}
+		r = r.w.runs[r.task.Parent.OrderID]
+	}
+	return false
 }
 
 // Alerts are those that the operator got.
