@@ -37,7 +37,7 @@ func Run(ctx context.Context, o Options) error {
 		config.Pages, config.PagePaths = o.Pages(o.server), o.PagePaths
 	}
 	if o.Ready != nil {
-		started.Workflows, started.Agents = len(s.workflows.infos()), len(s.agents)
+		started.Workflows, started.Agents = s.workflows.served(), len(s.agents)
 		started.Checked = s.store.Checked()
 		o.Ready(started)
 	}

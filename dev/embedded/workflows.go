@@ -112,36 +112,40 @@ func (w *workflows) reload() error {
 			problems = append(problems, p.String())
 		}
 		if f.Definition == nil {
-			if f.Workflow != "" {
+			if f.Workflow != "" && next.fileOf[f.Workflow] == "" { // else another file defines it
 				next.broken[f.Workflow] = f.Name
 			}
 			w.refused(old, next, f.Name, problems)
 			continue
 		}
 		name, hash := f.Definition.Name, f.Definition.Hash
-		if other, taken := next.fileOf[name]; taken {
-			w.refused(old, next, f.Name, []string{f.Name + ": workflow " + name + " is defined in " + other + " already; give one of them another name"})
-			continue
-		}
 		if was := old.byName[name]; was == nil || was.Hash != hash {
 			w.log.Info("workflow in force", "workflow", name, "hash", hash, "file", f.Name)
 		}
 		next.byName[name], next.fileOf[name] = f.Definition, f.Name
 	}
+	if len(files) == 0 {
+		w.log.Warn("the folder holds no workflow file, so that no order can be started; put one with the ending .yaml or .yml there", "folder", w.dir)
+	}
 	w.now.Store(next)
 	return nil
 }
 
+// served counts the workflows that new orders can name.
+func (w *workflows) served() int { return len(w.now.Load().byName) }
+
 // refused keeps the versions that came from a file whose newest one is broken.
 func (w *workflows) refused(old, next *deployed, file string, problems []string) {
 	next.problems[file] = problems
-	for _, p := range problems {
-		w.log.Error("workflow file refused; new orders get the version before it", "problem", p)
-	}
+	what := "workflow file refused; nothing is served for it until it is corrected"
 	for name, from := range old.fileOf {
 		if _, taken := next.fileOf[name]; from == file && !taken {
 			next.byName[name], next.fileOf[name] = old.byName[name], file
+			what = "workflow file refused; new orders get the version before it"
 		}
+	}
+	for _, p := range problems {
+		w.log.Error(what, "problem", p)
 	}
 }
 

@@ -169,7 +169,7 @@ func TestLoadDir(t *testing.T) {
 	good := strings.ReplaceAll(steps(1, false), "workflow: test", "workflow: NAME")
 	for name, text := range map[string]string{
 		"b.yaml": strings.ReplaceAll(good, "NAME", "second"), "a.yml": strings.ReplaceAll(good, "NAME", "first"),
-		"broken.yaml": "workflow: x\n", "notes.txt": "not a workflow", ".hidden.yaml": "junk",
+		"broken.yaml": "workflow: x\n", "z.yaml": strings.ReplaceAll(good, "NAME", "first"), "notes.txt": "not a workflow", ".hidden.yaml": "junk",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -192,7 +192,8 @@ func TestLoadDir(t *testing.T) {
 	}
 	want := "a.yml first\nb.yaml second\n" +
 		"broken.yaml broken.yaml:1:1: the workflow has no steps; fix: add steps: with at least one step\n" +
-		"sub.yaml sub.yaml: it is not read: it is a directory, not a regular file; fix: put the file itself here, or rename this entry so that it does not end in .yaml or .yml\n"
+		"sub.yaml sub.yaml: it is not read: it is a directory, not a regular file; fix: put the file itself here, or rename this entry so that it does not end in .yaml or .yml\n" +
+		"z.yaml z.yaml: workflow first is defined in a.yml already; fix: give one of them another name\n"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -18,6 +19,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
 	"github.com/stepkeeper/stepkeeper/demo/runner"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
+	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 	"github.com/stepkeeper/stepkeeper/verify/stacktest"
 )
 
@@ -281,6 +283,38 @@ func TestDevOnAFileThatIsNotItsOwn(t *testing.T) {
 		want(t, failure.General, "stepkeeper.db is empty", data, "restore a backup")
 }
 
+// A file that is refused at the first start is not counted as a workflow, and the log says that nothing is served for it; a folder
+// without a file is warned of.
+func TestDevSaysWhatItServes(t *testing.T) {
+	agents := write(t, "agents.yaml", "agents:\n  payment: {external: true}\n")
+	good := "workflow: %s\nsteps:\n  a: {agent: payment, operation: charge, timeout: 5s, onFailure: stop, undo: none, grade: fenced}\n"
+	for name, c := range map[string]struct {
+		files map[string]string
+		says  []string
+	}{
+		"a broken one": {map[string]string{"a.yaml": fmt.Sprintf(good, "a"), "b.yaml": "workflow: b\n", "c.yaml": fmt.Sprintf(good, "a")},
+			[]string{"checked, 1 workflow, 1 agent", "workflow file refused; nothing is served for it until it is corrected",
+				"b.yaml:1:1: the workflow has no steps", "c.yaml: workflow a is defined in a.yaml already"}},
+		"none": {nil, []string{"checked, 0 workflows, 1 agent", "the folder holds no workflow file, so that no order can be started"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			flows := t.TempDir()
+			for file, text := range c.files {
+				if err := os.WriteFile(filepath.Join(flows, file), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r := call{until: "ready on"}.run(t, "dev", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--workflows", flows, "--agents", agents)
+			r.want(t, failure.OK, c.says...)
+			if name == "none" {
+				return
+			}
+			v := call{}.run(t, "workflow", "validate", flows)
+			v.want(t, failure.Usage, "a.yaml: valid, workflow a", "b.yaml:1:1: the workflow has no steps", "c.yaml: workflow a is defined in a.yaml already; fix: give one of them another name")
+		})
+	}
+}
+
 func TestDevRunsForReal(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -327,7 +361,7 @@ func TestDemo(t *testing.T) {
 		var got runner.Options
 		x := call{demo: func(_ context.Context, o runner.Options) (runner.Report, error) {
 			got = o
-			if files, err := workflowFiles([]string{o.Workflows}); err != nil || len(files) != 1 {
+			if files, err := workflowFiles([]string{o.Workflows}, source.Options{}); err != nil || len(files) != 1 {
 				t.Errorf("the built-in workflow is not there: %v %v", files, err)
 			}
 			return runner.Report{Submitted: 3}, c.err

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -89,11 +90,11 @@ func newValidate(a *App) *cobra.Command {
 }
 
 func runValidate(o *validateOptions) error {
-	files, err := workflowFiles(o.files)
+	known, err := o.known()
 	if err != nil {
 		return err
 	}
-	known, err := o.known()
+	files, err := workflowFiles(o.files, source.Options{KnownAgents: known})
 	if err != nil {
 		return err
 	}
@@ -102,12 +103,11 @@ func runValidate(o *validateOptions) error {
 		return err
 	}
 	bad := 0
-	for _, file := range files {
-		def, problems := source.LoadFile(file, source.Options{KnownAgents: known})
-		if def == nil {
+	for _, f := range files {
+		if f.Definition == nil {
 			bad++
 		}
-		if err := o.print(file, def, problems, order); err != nil {
+		if err := o.print(f.Name, f.Definition, f.Problems, order); err != nil {
 			return err
 		}
 	}
@@ -172,18 +172,31 @@ func (o *validateOptions) known() ([]string, error) {
 	return slices.AppendSeq([]string{}, maps.Keys(file.Agents)), nil
 }
 
-// workflowFiles answers the files meant, those of folders included.
-func workflowFiles(names []string) ([]string, error) {
-	var files []string
+// workflowFiles reads the files meant, under the names that were given, and those of folders as `stepkeeper dev` reads them.
+func workflowFiles(names []string, opts source.Options) ([]source.File, error) {
+	var files []source.File
 	for _, name := range names {
-		found, err := source.Files(name)
+		info, err := os.Stat(name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil, failure.New(failure.NotFound, "check the name", "there is no file %s", name)
 		case err != nil:
 			return nil, failure.Wrap(err, failure.Usage, "", "%s cannot be read", name)
+		case !info.IsDir():
+			f := source.File{Name: name}
+			f.Definition, f.Problems = source.LoadFile(name, opts)
+			files = append(files, f)
+			continue
+		}
+		found, err := source.LoadDir(name, opts)
+		switch {
+		case err != nil:
+			return nil, failure.Wrap(err, failure.Usage, "", "%s cannot be read", name)
 		case len(found) == 0:
 			return nil, failure.New(failure.NotFound, "name a folder with *.yaml files", "the folder %s has no workflow files", name)
+		}
+		for i := range found {
+			found[i].Name = filepath.Join(name, found[i].Name)
 		}
 		files = append(files, found...)
 	}
@@ -246,11 +259,11 @@ func newGraph(a *App) *cobra.Command {
 }
 
 func runGraph(a *App, file string, asSVG, across bool) error {
-	files, err := workflowFiles([]string{file})
+	files, err := workflowFiles([]string{file}, source.Options{})
 	if err != nil {
 		return err
 	}
-	if len(files) != 1 || files[0] != file {
+	if len(files) != 1 || files[0].Name != file {
 		return failure.New(failure.Usage, "name one of its files", "%s is a folder", file)
 	}
 	if across && !asSVG {
