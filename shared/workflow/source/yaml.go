@@ -47,6 +47,10 @@ func read(data []byte, r *report) (root *value) {
 	}
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
+		if what, fix := Tab(yamlMessage(err)); what != "" {
+			r.error(yamlPosition(err), what, fix)
+			return nil
+		}
 		r.error(yamlPosition(err), "YAML: "+yamlMessage(err),
 			"check the indentation and the brackets here and in the line before; put a text in quotes if it holds a colon, a # or begins with one of {[*&!|>%@")
 		return nil
@@ -67,6 +71,14 @@ func read(data []byte, r *report) (root *value) {
 	}
 	b := &treeBuilder{report: r, anchors: map[string]*value{}}
 	return b.build(documents[0].Body, at(documents[0].Body), 0)
+}
+
+// Tab explains the YAML library's error of a line that is indented with a tab; "" if it is another error.
+func Tab(message string) (what, fix string) {
+	if !strings.Contains(message, "'\t'") && !strings.Contains(message, `'\t'`) {
+		return "", ""
+	}
+	return "the line is indented with a tab, and YAML takes only spaces", "replace the tab by spaces"
 }
 
 func tooLarge(data []byte) (what, fix string) {

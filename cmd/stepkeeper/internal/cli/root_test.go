@@ -112,6 +112,7 @@ func TestDynamicCompletion(t *testing.T) {
 		{[]string{"workflow", "validate", ""}, "yaml\n"},
 		{[]string{"submit", ""}, "jsonl\n"},
 		{[]string{"agent", "new", "--dir", ""}, ":16\n"},
+		{[]string{"agent", "validate", ""}, "yaml\n"},
 		{[]string{"agent", "new", "--module-dir", ""}, ":16\n"},
 		{[]string{"agent", "test", "--earns", ""}, "fenced\n"},
 		{[]string{"cost", "--prices", ""}, "json\n:8\n"},

@@ -7,13 +7,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 
 	"github.com/stepkeeper/stepkeeper/client"
@@ -154,22 +152,16 @@ func (b *budget) String() string {
 	return text
 }
 
-// known reads the names of the agents; the rest of the file needs the secrets of where it runs.
+// known checks the agents file and returns the names of the agents.
 func (o *validateOptions) known() ([]string, error) {
 	if o.agents == "" {
 		return nil, nil
 	}
-	data, err := os.ReadFile(o.agents)
+	c, err := o.app.checkAgents(o.agents)
 	if err != nil {
-		return nil, failure.Wrap(err, failure.NotFound, "name the agents file of dev", "the agents file %s cannot be read", o.agents)
+		return nil, err
 	}
-	var file struct {
-		Agents map[string]any `yaml:"agents"`
-	}
-	if err := yaml.Unmarshal(source.WithoutMark(data), &file); err != nil {
-		return nil, failure.Wrap(err, failure.Usage, "correct the YAML", "the agents file %s cannot be read", o.agents)
-	}
-	return slices.AppendSeq([]string{}, maps.Keys(file.Agents)), nil
+	return c.Agents, nil
 }
 
 // workflowFiles reads the files meant, under the names that were given, and those of folders as `stepkeeper dev` reads them.

@@ -29,9 +29,9 @@ func TestWorkflowValidate(t *testing.T) {
 	if first["line"] == nil || first["severity"] != "error" || first["what"] == "" {
 		t.Errorf("%v", first)
 	}
-	agents := write(t, "agents.yaml", "agents:\n  payment: {url: '${NOT_SET}'}\n")
+	agents := write(t, "agents.yaml", "agents:\n  payment: {url: 'https://${env:NOT_SET}'}\n")
 	call{}.run(t, "workflow", "validate", filepath.Join(shipped, "order.yaml"), "--agents", agents).want(t, failure.Usage, "there is no agent inventory", "known agents: payment")
-	call{}.run(t, "workflow", "validate", broken, "--agents", write(t, "bad.yaml", "agents: [")).want(t, failure.Usage, "correct the YAML")
+	call{}.run(t, "workflow", "validate", broken, "--agents", write(t, "bad.yaml", "agents: [")).want(t, failure.Usage, "check the indentation")
 	call{}.run(t, "workflow", "validate", t.TempDir()).want(t, failure.NotFound, "has no workflow files")
 }
 

@@ -22,18 +22,26 @@ const maxFile = 1 << 20
 // Load reads a file of agents and fills in secrets from the environment. The error lists every
 // problem of the file at once.
 func Load(file string) (httpagent.Config, error) {
-	data, err := regularfile.Read(file, maxFile+1)
-	switch {
-	case err != nil:
-		return httpagent.Config{}, fmt.Errorf("agents file %s: %w", file, err)
-	case len(data) > maxFile:
-		return httpagent.Config{}, fmt.Errorf("agents file %s is larger than %d bytes", file, maxFile)
+	data, err := text(file)
+	if err != nil {
+		return httpagent.Config{}, err
 	}
 	c, err := Parse(data, os.LookupEnv)
 	if err != nil {
 		return httpagent.Config{}, fmt.Errorf("agents file %s: %w", file, err)
 	}
 	return c, nil
+}
+
+func text(file string) ([]byte, error) {
+	data, err := regularfile.Read(file, maxFile+1)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("agents file %s: %w", file, err)
+	case len(data) > maxFile:
+		return nil, fmt.Errorf("agents file %s is larger than %d bytes", file, maxFile)
+	}
+	return data, nil
 }
 
 // Parse reads the text of such a file. Variables come from lookup.
@@ -55,7 +63,7 @@ func Read(data []byte) (httpagent.Config, error) {
 	d := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict())
 	err := d.Decode(&c)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return httpagent.Config{}, errors.New(yaml.FormatError(err, false, false))
+		return httpagent.Config{}, explained(err, data)
 	}
 	var second any
 	if err == nil && !errors.Is(d.Decode(&second), io.EOF) {
