@@ -17,6 +17,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/incident"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // OnAlert says what is done with an alert, beside its line in the log. If the webhook or the command fails,
@@ -93,7 +94,11 @@ func (s *Runtime) newIncidents() *incident.Incidents {
 	}
 	return incident.New(incident.Config{
 		Records: s.store, Tasks: s.store, Publish: sinks.publish, Clock: s.clock, Window: sinks.Window, Reminder: sinks.Reminder, Log: s.log,
-		Go: func(publication func(context.Context)) { s.rest.Go(func() { publication(s.work) }) },
+		Go: func(publication func(context.Context)) {
+			s.rest.Go(func() {
+				_ = port.Guard(s.log, "an alert", func() error { publication(s.work); return nil })
+			})
+		},
 	})
 }
 
@@ -122,7 +127,9 @@ func (a alertSinks) publish(ctx context.Context, alert message.Alert) error {
 	}
 	var posted error
 	var posting sync.WaitGroup
-	posting.Go(func() { posted = a.post(ctx, body) })
+	posting.Go(func() {
+		posted = port.Guard(a.log, "the webhook", func() error { return a.post(ctx, body) })
+	})
 	err = a.run(ctx, body)
 	posting.Wait()
 	if err = errors.Join(posted, err); err != nil {

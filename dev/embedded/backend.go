@@ -238,23 +238,27 @@ func (s *Runtime) Follow(ctx context.Context, id string, after int64) (<-chan *c
 	go func() {
 		defer close(out)
 		defer stop()
-		for {
-			if t.Version > after {
-				after = t.Version
-				select {
-				case <-ctx.Done():
-					return
-				case out <- t:
-				}
-			}
-			select {
-			case <-ctx.Done():
-				return
-			case t = <-changes:
-			}
-		}
+		_ = port.Guard(s.log, "following an order", func() error { return follow(ctx, t, after, changes, out) })
 	}()
 	return out, nil
+}
+
+func follow(ctx context.Context, t *core.Task, after int64, changes <-chan *core.Task, out chan<- *core.Task) error {
+	for {
+		if t.Version > after {
+			after = t.Version
+			select {
+			case <-ctx.Done():
+				return nil
+			case out <- t:
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case t = <-changes:
+		}
+	}
 }
 
 // List selects tasks for people. One that cannot be read is shown as such among the others.

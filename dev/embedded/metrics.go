@@ -153,13 +153,14 @@ var (
 	inFlightNow   = prometheus.NewDesc("stepkeeper_agent_requests_in_flight", "Requests that an agent of this process works at.", []string{"agent"}, nil)
 	breakersNow   = prometheus.NewDesc("stepkeeper_breaker_open", "1 where the circuit breaker of an operation lets no calls through.", []string{"agent", "operation"}, nil)
 	lagNow        = prometheus.NewDesc("stepkeeper_sweep_lag_seconds", "How long the most overdue order has been due.", nil, nil)
+	panicsNow     = prometheus.NewDesc("stepkeeper_panics_total", "Panics that were caught; each is in the log with its stack, and is a mistake in Stepkeeper.", nil, nil)
 	unattendedNow = prometheus.NewDesc("stepkeeper_queues_unattended", "Queues of requests that nothing takes from.", nil, nil)
 )
 
 // Describe is prometheus.Collector.
 func (p present) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		ordersNow, activeNow, activeMost, messagesNow, oldestNow, eventsNow, callsNow, inFlightNow, breakersNow, lagNow, unattendedNow,
+		ordersNow, activeNow, activeMost, messagesNow, oldestNow, eventsNow, callsNow, inFlightNow, breakersNow, lagNow, unattendedNow, panicsNow,
 	} {
 		to <- d
 	}
@@ -187,6 +188,7 @@ func (p present) Collect(to chan<- prometheus.Metric) {
 		gauge(lagNow, lag.Seconds())
 	}
 	gauge(unattendedNow, float64(len(p.Unattended(ctx))))
+	to <- prometheus.MustNewConstMetric(panicsNow, prometheus.CounterValue, float64(port.Panics()))
 	for _, name := range p.queues.names() {
 		q, err := p.queues.Queue(name)
 		if err != nil {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/stepkeeper/stepkeeper/dev/api"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // Run opens the runtime, serves it on the loopback address and, when ctx ends, drains within 5 s.
@@ -44,9 +46,14 @@ func Run(ctx context.Context, o Options) error {
 	serving, within := errgroup.WithContext(ctx)   // the end of one listener ends the other
 	stop := context.AfterFunc(within, s.receiving) // agents and schedulers drain while HTTP does
 	defer stop()
-	serving.Go(func() error { return api.Serve(within, listener, api.New(config)) })
+	serve := func(on net.Listener, h http.Handler) {
+		serving.Go(func() error {
+			return port.Guard(o.Log, "the server", func() error { return api.Serve(within, on, h) })
+		})
+	}
+	serve(listener, api.New(config))
 	if answers != nil {
-		serving.Go(func() error { return api.Serve(within, answers, api.Answers(s)) })
+		serve(answers, api.Answers(s))
 	}
 	return errors.Join(serving.Wait(), s.Close())
 }

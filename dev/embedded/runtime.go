@@ -164,17 +164,21 @@ func (s *Runtime) start() {
 	for name, n := range consumers {
 		p := &consumer{queue: s.queues.ours(name), handle: s.scheduler.Handle, clock: s.clock, log: s.log}
 		for range n {
-			s.consumers.Go(func() { p.run(receiving, work) })
+			s.consumers.Go(func() {
+				port.Always(receiving, s.log, "the Scheduler", func() { p.run(receiving, work) })
+			})
 		}
 	}
 	for _, a := range s.agents {
 		a.start(receiving, s, &s.consumers)
 	}
-	s.rest.Go(func() { s.sweep(work) })
-	s.rest.Go(func() { s.sampleAlways(work) })
-	s.rest.Go(func() { s.watch(work) })
-	s.rest.Go(func() { s.expire(work) })
-	s.rest.Go(func() { s.workflows.watch(work) })
+	// in any order: each runs by itself
+	for what, run := range map[string]func(context.Context){
+		"the Supervisor": s.sweep, "the statistics": s.sampleAlways, "the watch of alerts": s.watch,
+		"the removal of expired orders": s.expire, "the watch of workflow files": s.workflows.watch,
+	} {
+		s.rest.Go(func() { port.Always(work, s.log, what, func() { run(work) }) })
+	}
 }
 
 // sweep is the Supervisor's schedule.
@@ -245,11 +249,14 @@ func (s *Runtime) Close() error {
 	s.receiving()
 	done := make(chan struct{})
 	go func() {
-		s.consumers.Wait()
-		s.gate.Lock()
-		s.closed.Store(true)
-		s.gate.Unlock()
-		close(done)
+		defer close(done)
+		_ = port.Guard(s.log, "the end", func() error {
+			s.consumers.Wait()
+			s.gate.Lock()
+			defer s.gate.Unlock()
+			s.closed.Store(true)
+			return nil
+		})
 	}()
 	select {
 	case <-done:

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // checkTime bounds the check of the file that a start waits for.
@@ -56,7 +58,11 @@ func (s *Store) goOn() {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s.checking.stop = cancel
-	s.checking.ended.Go(func() { _ = s.explained(check(ctx, s.readers)) }) // the damage is remembered
+	s.checking.ended.Go(func() {
+		_ = port.Guard(nil, "the check of the file", func() error {
+			return s.explained(check(ctx, s.readers)) // the damage is remembered
+		})
+	})
 }
 
 func (c *checking) end() {

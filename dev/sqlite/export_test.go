@@ -48,6 +48,21 @@ func (o hold) apply(*transaction) error {
 	return nil
 }
 
+// Panic runs an operation that panics while it is applied, or, if later, when its transaction is on the disk.
+func (s *Store) Panic(later bool) error {
+	return s.committer.do(context.Background(), panicking{later})
+}
+
+type panicking struct{ later bool }
+
+func (o panicking) apply(tx *transaction) error {
+	tx.stored = append(tx.stored, func() { panic("after the commit") })
+	if !o.later {
+		panic("while it is applied")
+	}
+	return nil
+}
+
 // Pending is how many operations wait for the committer.
 func (s *Store) Pending() int {
 	s.committer.mu.Lock()

@@ -117,9 +117,11 @@ func (l *listing) entries(ctx context.Context, partitions []string, limit int) (
 	calls, ctx := errgroup.WithContext(ctx)
 	calls.SetLimit(l.options.Parallel)
 	for i, p := range partitions {
-		calls.Go(func() (err error) {
-			found[i], _, err = partition{l.Store, p}.entries(ctx, earliestKey, latestKey, limit)
-			return err
+		calls.Go(func() error {
+			return port.Guard(nil, "a read", func() (err error) {
+				found[i], _, err = partition{l.Store, p}.entries(ctx, earliestKey, latestKey, limit)
+				return err
+			})
 		})
 	}
 	err := calls.Wait()

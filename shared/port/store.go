@@ -153,7 +153,9 @@ func CallAt(clock Clock, at time.Time, run func()) (stop func()) {
 	}); ok {
 		return w.At(at, run)
 	}
-	t := time.AfterFunc(at.Sub(clock.Now()), run)
+	t := time.AfterFunc(at.Sub(clock.Now()), func() {
+		_ = Guard(nil, "an alarm", func() error { run(); return nil })
+	})
 	return func() { t.Stop() }
 }
 

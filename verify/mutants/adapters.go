@@ -84,7 +84,7 @@ var ofAdapters = []Mutant{
 	{Name: "wiring-backup-keeps-the-mark-of-an-open-file", File: "dev/sqlite/backup.go", Func: "finish", Old: "SET value=0", New: "SET value=1"},
 	{Name: "wiring-backup-without-the-log", File: "dev/sqlite/backup.go", Func: "readable", Old: "return from, func() {}, nil", New: "return from + \"&immutable=1\", func() {}, nil"},
 	{Name: "wiring-backup-that-lacks-commits", File: "dev/sqlite/backup.go", Func: "finish", Old: "answered > stored", New: "answered < 0"},
-	{Name: "I1-sqlite-answers-before-the-commit", File: sqlCommitter, Func: "committer.carryOut", Old: "err := c.transact(group)", New: "for _, j := range group {\n\t\tclose(j.answered)\n\t\tj.answered = make(chan struct{})\n\t}\n\terr := c.transact(group)"},
+	{Name: "I1-sqlite-answers-before-the-commit", File: sqlCommitter, Func: "committer.carryOut", Old: "var err error", New: "for _, j := range group {\n\t\tclose(j.answered)\n\t\tj.answered = make(chan struct{})\n\t}\n\tvar err error"},
 	{Name: "I1-sqlite-failed-group-counts-as-stored", File: sqlCommitter, Func: "committer.carryOut", Old: "j.err = err", New: "_ = err"},
 	{Name: "I1-sqlite-one-harms-its-group", File: sqlCommitter, Func: "committer.carryOut", Old: "if err != nil && len(group) > 1 {", New: "if false {"},
 	{Name: "P26-sqlite-forgets-the-order-too", File: sqlCommit, Func: "forget.apply", Old: "tx.heads[id] = nil", New: "tx.heads[id] = nil\n\t\ttx.stored = append(tx.stored, func() { _ = tx.run(\"DELETE FROM orders WHERE id='\" + id + \"'\") })"},

@@ -23,7 +23,7 @@ var ofAPI = []Mutant{
 	{Name: "api-problem-inside-a-stream", File: "dev/api/guard.go", Func: "recovered", Old: "if w.begun {", New: "if false {"},
 	{Name: "api-broken-stream-ends-well", File: "dev/api/events.go", Func: "edge.writeEvents", Old: "panic(err) // cut off: the client sees that it was not the end", New: "return"},
 	{Name: "P12a-gone-client-ends-its-order", File: "dev/embedded/backend.go", Func: "Runtime.carry", Old: "context.WithoutCancel(ctx)", New: "ctx"},
-	{Name: "P12a-shutdown-cuts-a-submission", File: "dev/embedded/runtime.go", Func: "Runtime.Close", Old: "s.gate.Lock()\n\t\ts.closed.Store(true)\n\t\ts.gate.Unlock()", New: "s.closed.Store(true)"},
+	{Name: "P12a-shutdown-cuts-a-submission", File: "dev/embedded/runtime.go", Func: "Runtime.Close", Old: "s.gate.Lock()\n\t\t\tdefer s.gate.Unlock()", New: ""},
 
 	// Answers at their places, and limits.
 	{Name: "api-answers-of-a-stream-shift", File: "dev/api/stream.go", Func: "edge.submitGroup", Old: "i := open[k]", New: "i := k"},

@@ -61,7 +61,7 @@ var ofSNS = []Mutant{
 	{Name: "P11-alert-published-since-it-was-read", File: publishFile, Func: "Incidents.start", Old: "last.ended > seen || ", New: ""},
 	{Name: "P11-publications-compete", File: incidentFile, Func: "Incidents.change", Old: "defer func() { <-s.writing }()", New: "<-s.writing"},
 	{Name: "P11-publication-ends-the-process", File: publishFile, Func: "guarded", Old: "if p := recover(); p != nil {", New: "if p := any(nil); p != nil {"},
-	{Name: "P11-actors-wait-for-sinks", File: "dev/embedded/alerts.go", Func: "Runtime.newIncidents", Old: "s.rest.Go(func() { publication(s.work) })", New: "publication(s.work)"},
+	{Name: "P11-actors-wait-for-sinks", File: "dev/embedded/alerts.go", Func: "Runtime.newIncidents", Old: "s.rest.Go(func() {\n\t\t\t\t_ = port.Guard(s.log, \"an alert\", func() error { publication(s.work); return nil })\n\t\t\t})", New: "publication(s.work)"},
 	{Name: "P11-actors-wait-for-sns", File: "functions/internal/cloud/alerts.go", Func: "Alerts.start", Old: "go func() {", New: "func() {"},
 	{Name: "P11-invocation-waits-for-sns", File: "functions/internal/cloud/alerts.go", Func: "Alerts.Wait", Old: "context.WithTimeout(ctx, limit)", New: "context.WithCancel(ctx)"},
 	{Name: "P11-invocation-ends-before-its-alert", File: "functions/internal/cloud/alerts.go", Func: "Alerts.Wait", Old: "for _, done := range running {", New: "for _, done := range running[:0] {"},

@@ -51,7 +51,7 @@ type Backend struct {
 	NotOK    bool                                        // not ready
 	HungUp   atomic.Int64                                // waits whose context was cancelled, not over
 	Damaged  string                                      // order ID whose document cannot be read
-	Panic    string                                      // order ID whose task cannot be had without a panic
+	Panic    string                                      // ID of an order that cannot be read or submitted without a panic
 	Pinned   *core.Definition                            // by all tasks; nil: Definition
 	Broken   string                                      // the method that answers port.ErrUnavailable: "Task", "Order", "Wait", "List", "Target", "Statistics" or "Schedules"
 	BrokenBy error                                       // what that method answers instead of port.ErrUnavailable; optional
@@ -144,6 +144,9 @@ func (b *Backend) Submit(ctx context.Context, orders []message.SubmitOrder) []ap
 	b.Batches = append(b.Batches, len(orders))
 	results := make([]api.SubmitResult, len(orders))
 	for i, o := range orders {
+		if o.OrderID == b.Panic && b.Panic != "" {
+			panic("the test asked for it")
+		}
 		results[i] = b.submit(o)
 	}
 	return results

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/incident"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // alertTime is how long an invocation stays for the alerts that it has raised, after its work is done.
@@ -27,7 +28,10 @@ func (a *Alerts) start(publication func(ctx context.Context)) {
 	a.mu.Unlock()
 	go func() {
 		defer close(done)
-		publication(context.Background()) // package sns bounds its time
+		_ = port.Guard(nil, "an alert", func() error {
+			publication(context.Background()) // package sns bounds its time
+			return nil
+		})
 	}()
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -242,12 +243,13 @@ func runDev(ctx context.Context, o *devOptions) error {
 	defer tracer.close()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- o.app.runtime(ctx, embedded.Options{
+		options := embedded.Options{
 			Pages: o.pages(log, redaction), PagePaths: console.Paths,
 			Data: o.data, Listen: o.listen, AnswersListen: o.answers, Workflows: o.workflows, Agents: o.agents,
 			ReplyTo: o.replyTo, MaxOpen: o.maxOpen, SweepEvery: o.sweep, Keep: keep,
 			NewTokenKey: o.newKey, OnAlert: o.onAlert, Tracer: tracer.Tracer, Log: log, Clock: clock, Version: ReadVersion().Version, Ready: o.ready,
-		})
+		}
+		ended <- port.Guard(log, "the server", func() error { return o.app.runtime(ctx, options) })
 	}()
 	select {
 	case err = <-ended:
@@ -311,29 +313,37 @@ func (o *devOptions) clock() (port.Clock, error) {
 	return c, nil
 }
 
-// ready prints the one line that scripts wait for.
+// ready prints the one line that scripts wait for. A server whose line cannot be written goes on, because its work
+// is not its output.
 func (o *devOptions) ready(s embedded.Started) {
+	if err := o.printReady(s); err != nil {
+		o.app.warn(fmt.Sprintf("the ready line could not be written, and the server runs on %s: %v", s.Address, err))
+	}
+}
+
+func (o *devOptions) printReady(s embedded.Started) error {
 	if o.app.JSON() {
-		_ = o.app.printLine(devReady{Ready: true, URL: s.Address, Answers: s.Answers, Data: o.data,
+		return o.app.printLine(devReady{Ready: true, URL: s.Address, Answers: s.Answers, Data: o.data,
 			Workflows: s.Workflows, Agents: s.Agents, Checked: s.Checked, Orders: o.orders})
-		return
 	}
 	checked := "checked"
 	if !s.Checked {
 		checked = "its check goes on"
 	}
-	fmt.Fprintf(o.app.Streams.Out, "stepkeeper dev ready on %s (data %s, %s, %s, %s)\n",
+	text := fmt.Sprintf("stepkeeper dev ready on %s (data %s, %s, %s, %s)\n",
 		s.Address, o.data, checked, view.Count(s.Workflows, "workflow"), view.Count(s.Agents, "agent"))
 	if s.Answers != "" {
-		fmt.Fprintf(o.app.Streams.Out, "pages of answers, and nothing else, on %s\n", s.Answers)
+		text += fmt.Sprintf("pages of answers, and nothing else, on %s\n", s.Answers)
 	}
 	if o.next != nil {
 		server := ""
 		if s.Address != DefaultServer {
 			server = " --server " + s.Address
 		}
-		fmt.Fprintf(o.app.Streams.Out, "in another terminal: %s\n", o.next(server))
+		text += fmt.Sprintf("in another terminal: %s\n", o.next(server))
 	}
+	_, err := io.WriteString(o.app.Streams.Out, text)
+	return err
 }
 
 func (o *devOptions) logger() (*slog.Logger, error) {

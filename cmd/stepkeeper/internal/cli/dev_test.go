@@ -413,3 +413,19 @@ func TestDevClock(t *testing.T) {
 	}
 	dev(t.Context(), t, keep, "--clock-offset", write(t, "offset", "later\n")).want(t, failure.Usage, "duration")
 }
+
+// A server whose ready line cannot be written says so on standard error, goes on, and ends well.
+func TestDevWithoutAnOutput(t *testing.T) {
+	reader, out := io.Pipe()
+	_ = reader.Close()
+	c := call{out: out, runtime: func(_ context.Context, o embedded.Options) error {
+		o.Ready(embedded.Started{Address: "http://127.0.0.1:1"})
+		return nil
+	}}
+	agents := write(t, "agents.yaml", "agents: {shop: {external: true}}")
+	folder := t.TempDir()
+	for _, output := range []string{"text", "json"} {
+		c.run(t, "dev", "--data", folder, "--workflows", folder, "--agents", agents, "--output", output).want(t, failure.OK,
+			"the ready line could not be written, and the server runs on http://127.0.0.1:1", "closed pipe")
+	}
+}
