@@ -270,6 +270,10 @@ func (t *Task) movedTo(from, to *Definition) *Task {
 		if was := from.Index(name); s.Corrected != nil && !sameInput(&from.Steps[was], &to.Steps[i]) {
 			s.Corrected = nil // P51: what the new definition says counts
 		}
+		if a := s.Answers; a != nil && a.RemindedAt != 0 { // the new definition may ask otherwise, and a key never means two things
+			kept := *a
+			kept.RemindedAt, s.Answers = 0, &kept
+		}
 		s.Agent = "" // each claim chooses; the attempts below show which agent the last one asked
 
 		if s.EndState = ""; s.State == Failed && !s.Attempted() { // its expression failed

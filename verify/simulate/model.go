@@ -950,7 +950,7 @@ func (m *model) again() {
 	}
 	for i := range t.Steps {
 		if s := &t.Steps[i]; s.Cause == m.cause && stands(t, s) {
-			m.mails = append(m.mails, ofClaim(m.def, t, i)...)
+			m.mails = append(m.mails, ofClaim(m.def, t, i, m.now)...)
 		}
 	}
 }
@@ -961,10 +961,10 @@ func stands(t *core.Task, s *core.Step) bool {
 }
 
 // ofClaim is what a claim, or the last reminder, sends.
-func ofClaim(def *core.Definition, t *core.Task, i int) []mail {
+func ofClaim(def *core.Definition, t *core.Task, i int, now core.Time) []mail {
 	s := &t.Steps[i]
 	if s.State != core.Waiting {
 		return []mail{{kind: 'r', step: s.Name, attempt: s.Attempt}}
 	}
-	return append(reminder(def, t, i), mail{kind: 'w', step: s.Name, attempt: s.Attempt, wakeAt: nextLook(def, t, i)})
+	return append(reminder(def, t, i, now), mail{kind: 'w', step: s.Name, attempt: s.Attempt, wakeAt: nextLook(def, t, i)})
 }

@@ -262,20 +262,26 @@ func (m *model) remind(i int) bool {
 		return false
 	}
 	a := *s.Answers
-	a.Reminded, s.Cause = n, m.cause
+	a.Reminded, a.RemindedAt, s.Cause = n, m.now, m.cause
 	s.Answers = &a
-	m.mails = append(m.mails, reminder(m.def, m.t, i)...)
+	m.mails = append(m.mails, reminder(m.def, m.t, i, m.now)...)
 	return true
 }
 
-// reminder is the request of the last reminder: that of the ask once more.
-func reminder(def *core.Definition, t *core.Task, i int) []mail {
+// reminder is the request of the last reminder: that of the ask once more, until the next one is due or its service may have
+// forgotten the key, and never after a move (P37).
+func reminder(def *core.Definition, t *core.Task, i int, now core.Time) []mail {
 	d, s := def.Steps[i].Answer, &t.Steps[i]
-	if d == nil || s.Answers == nil || s.Answers.Reminded == 0 {
+	if d == nil || s.Answers == nil || s.Answers.RemindedAt == 0 {
 		return nil
 	}
 	ask := t.Step(d.Ask)
-	if ask == nil || ask.State != core.Processed {
+	if ask == nil || ask.State != core.Processed || now >= s.ClaimedAt.Add(core.Duration(s.Answers.Reminded+1)*d.Remind) {
+		return nil
+	}
+	call := &def.Steps[def.Index(d.Ask)]
+	agent := def.Agents[call.Agent]
+	if kept := max(agent.KeyRetention-agent.ClockSkew, call.Timeout); agent.KeyRetention > 0 && now >= s.Answers.RemindedAt.Add(kept) {
 		return nil
 	}
 	return []mail{{kind: 'r', step: ask.Name, attempt: ask.Attempt}}
@@ -342,7 +348,7 @@ func differAnswers(want, got *core.Answers) string {
 		return ""
 	}
 	short := func(a *core.Answers) string {
-		text := fmt.Sprintf("round %d, reminder %d, need %d of %v but %q", a.Round, a.Reminded, a.Need, a.Who, a.NotSelf)
+		text := fmt.Sprintf("round %d, reminder %d, to be sent again %v, need %d of %v but %q", a.Round, a.Reminded, a.RemindedAt != 0, a.Need, a.Who, a.NotSelf)
 		for _, v := range a.Votes {
 			text += fmt.Sprintf(", %s: %s", v.By, v.Value)
 		}

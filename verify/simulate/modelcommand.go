@@ -307,6 +307,10 @@ func (m *model) move(definition string) {
 			}
 		}
 		s.Agent = ""
+		if s.Answers != nil { // P37: no reminder is sent again
+			a := *s.Answers
+			a.RemindedAt, s.Answers = 0, &a
+		}
 		if s.State == core.Failed && s.First == 0 {
 			s.State, s.Error = core.Pending, nil
 		}

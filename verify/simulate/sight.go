@@ -768,12 +768,16 @@ func (iv *invocation) restarted(due []dueAt) {
 			continue
 		}
 		w.checks.did("P27")
+		last := core.Time(0)
+		for _, r := range iv.times(s) {
+			last = max(last, r.now)
+		}
 		for i := range t.Steps {
 			st := &t.Steps[i]
 			going := t.ProcessState == core.Processing || t.ProcessState == core.Compensating
 			switch {
 			case stands(t, st):
-				s.must = append(s.must, ofClaim(w.defOf(t), t, i)...)
+				s.must = append(s.must, ofClaim(w.defOf(t), t, i, last)...)
 			case st.State == core.Waiting && t.ProcessState == core.Compensating && st.CompleteBy != 0:
 				s.must = append(s.must, mail{kind: 'w', step: st.Name, attempt: st.Attempt}) // at once: nothing is waited for any more
 			case going && waits(st) && st.CompleteBy != 0:
