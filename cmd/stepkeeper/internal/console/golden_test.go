@@ -2,6 +2,8 @@ package console_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"html"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -9,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -435,6 +438,94 @@ func TestManyInErrorAreReadRarely(t *testing.T) {
 		h.ServeHTTP(w, request(t, "/incidents"))
 		if asked.Load() != step.asked || !strings.Contains(w.Body.String(), step.shows) {
 			t.Errorf("look %d: %d reads, want %d, and %s: %s", i+1, asked.Load(), step.asked, step.shows, w.Body)
+		}
+	}
+}
+
+// manyAsking is a console of a server with n orders, of which each third asks, and all of the second half. requests counts those
+// of a page.
+func manyAsking(t *testing.T, n int, requests *int) http.Handler {
+	t.Helper()
+	asks := func(i int) bool { return i%3 == 0 || i > n/2 }
+	step := []view.Step{{Name: "approve", State: core.Waiting, Kind: view.KindApproval, Answers: &view.Answers{Values: []string{"yes"}}}}
+	return console.New(console.Options{Log: slog.New(slog.DiscardHandler), Client: answering(t, func(r *http.Request) any {
+		*requests++
+		if id, one := strings.CutPrefix(r.URL.Path, "/v1/orders/"); one {
+			return view.Task{OrderID: id, Workflow: "order", State: core.Processing, Steps: step}
+		}
+		from, _ := strconv.Atoi(r.URL.Query().Get("cursor"))
+		limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
+		page := view.Page{Orders: []view.Summary{}}
+		for i := from; i < min(from+limit, n); i++ {
+			o := view.Summary{OrderID: fmt.Sprintf("o-%d", i), Workflow: "order", State: core.Processing}
+			if asks(i) {
+				o.Waits = []view.Wait{{Step: "approve", For: view.WaitAnswer}}
+			}
+			page.Orders = append(page.Orders, o)
+		}
+		if from+limit < n {
+			page.Next = strconv.Itoa(from + limit)
+		}
+		return page
+	})})
+}
+
+var (
+	asked    = regexp.MustCompile(`id="question-(o-\d+)-approve"`)
+	nextPage = regexp.MustCompile(`id="next" href="([^"]*)"`)
+)
+
+// The pages of Answers together show each question once, whatever else is under way; each page reads and shows a bounded number.
+func TestAnswersGoOnPages(t *testing.T) {
+	const n = 5000
+	requests := 0
+	h := manyAsking(t, n, &requests)
+	for _, c := range []struct {
+		path string
+		want func(i int) bool
+	}{
+		{"/answers", func(i int) bool { return i%3 == 0 || i > n/2 }},
+		{"/answers?id=o-49", func(i int) bool {
+			return strings.HasPrefix(strconv.Itoa(i), "49") && (i%3 == 0 || i > n/2)
+		}},
+		{"/answers?step=other", func(int) bool { return false }},
+	} {
+		seen := map[string]int{}
+		for path, pages := c.path, 0; path != ""; pages++ {
+			requests = 0
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+			found := asked.FindAllStringSubmatch(w.Body.String(), -1)
+			if w.Code != http.StatusOK || len(found) > 100 || requests > 130 || pages > n {
+				t.Fatalf("%s: status %d, %d questions, %d requests, page %d", path, w.Code, len(found), requests, pages)
+			}
+			for _, m := range found {
+				seen[m[1]]++
+			}
+			if path = ""; nextPage.MatchString(w.Body.String()) {
+				path = html.UnescapeString(nextPage.FindStringSubmatch(w.Body.String())[1])
+			}
+		}
+		for i := range n {
+			id, want := fmt.Sprintf("o-%d", i), 0
+			if c.want(i) {
+				want = 1
+			}
+			if seen[id] != want {
+				t.Fatalf("%s: the question of %s is shown %d times, want %d", c.path, id, seen[id], want)
+			}
+		}
+	}
+}
+
+// Past the orders that are counted the overview does not call one of them the oldest of all.
+func TestOldestOfManyOrders(t *testing.T) {
+	for n, want := range map[int]string{1000: "Oldest under way", 1001: "Oldest of the newest 1000 of each state"} {
+		requests := 0
+		w := httptest.NewRecorder()
+		manyAsking(t, n, &requests).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+		if _, tile, _ := strings.Cut(w.Body.String(), `<li id="oldest">`); !strings.HasPrefix(tile, `<span class="quiet">`+want+`</span>`) {
+			t.Errorf("of %d orders: %.200s", n, tile)
 		}
 	}
 }
