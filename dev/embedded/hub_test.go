@@ -1,8 +1,12 @@
 package embedded
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/state"
@@ -55,6 +59,34 @@ func TestOlderVersionsMakeNothingActive(t *testing.T) {
 	if c := h.counts(); c["ended-Processed"] != 5 || c["running"] != 0 {
 		t.Errorf("counts are %v, want 5 ends", c)
 	}
+}
+
+// A version that is stored while the present one is loaded wakes who waits: of the two, the later one counts.
+func TestAVersionThatComesDuringTheLoadIsNotMissed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHub()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		first := version("a", 1, "", asks).Task
+		got, err := h.wait(ctx, "a", func() (*core.Task, error) {
+			h.committed(version("a", 2, asks, rests))
+			return first, nil
+		}, (*core.Task).Terminal)
+		if err != nil || got.Version != 2 {
+			t.Errorf("version %d came, want 2: %v", got.Version, err)
+		}
+		go h.committed(version("a", 3, rests, asks))
+		if got, err = h.wait(ctx, "a", func() (*core.Task, error) { return got, nil }, func(t *core.Task) bool { return t.Version == 3 }); err != nil {
+			t.Errorf("version %d came, want 3: %v", got.Version, err)
+		}
+		if len(h.watchers) > 0 {
+			t.Errorf("%d watches are left", len(h.watchers))
+		}
+		failed := errors.New("failed")
+		if _, err := h.wait(ctx, "a", func() (*core.Task, error) { return nil, failed }, nil); !errors.Is(err, failed) || len(h.watchers) > 0 {
+			t.Errorf("%v, %d watches are left", err, len(h.watchers))
+		}
+	})
 }
 
 // What is remembered of tasks at rest is bounded: the oldest is forgotten first.
