@@ -25,6 +25,8 @@ type Config struct {
 	PagePaths []string // patterns of http.ServeMux
 	// Metrics answers GET /metrics; nil: there are none.
 	Metrics http.Handler
+	// ReceiptKey is the secret of the receipt handles of the SQS protocol; nil: a new one.
+	ReceiptKey []byte
 }
 
 // edge holds what the handlers need.
@@ -73,7 +75,8 @@ func routes(c Config) http.Handler {
 
 	queues := sqsproto.New(sqsproto.Config{
 		Queues: c.Backend, LongPoll: untilDrain,
-		Sinks: map[string]sqsproto.Sink{port.Intake: e.intake, port.Control: e.control},
+		Sinks:      map[string]sqsproto.Sink{port.Intake: e.intake, port.Control: e.control},
+		ReceiptKey: c.ReceiptKey,
 	})
 	mux.Handle("POST /{$}", queues)
 	mux.Handle("POST "+sqsproto.Path+"{queue}", queues)

@@ -34,7 +34,8 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	config := api.Config{Backend: s, Version: o.Version, Clock: o.Clock, Metrics: s.Metrics()}
+	config := api.Config{Backend: s, Version: o.Version, Clock: o.Clock, Metrics: s.Metrics(),
+		ReceiptKey: s.tokens.Derive("receipt handles of SQS")}
 	if o.Pages != nil {
 		config.Pages, config.PagePaths = o.Pages(o.server), o.PagePaths
 	}

@@ -32,7 +32,7 @@ type Queue struct {
 }
 
 func newQueue(clock port.Clock, config QueueConfig) *Queue {
-	q := &Queue{config: config, clock: clock}
+	q := &Queue{config: config, clock: clock, seq: config.First}
 	q.asleep.slab = &q.slab
 	return q
 }

@@ -3,6 +3,7 @@ package sqsproto
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"io"
@@ -35,6 +36,9 @@ type Config struct {
 	// end without waiting for the poll's end.
 	LongPoll func(context.Context) (context.Context, context.CancelFunc)
 	Clock    port.Clock // nil: the system's
+	// ReceiptKey is the secret of the receipt handles. A nil key means a new one, with which no handle of another
+	// handler is accepted.
+	ReceiptKey []byte
 }
 
 // Path is where the queues' URLs lie: Path + name of the queue. Operations may be sent there and to "/".
@@ -59,6 +63,9 @@ func New(c Config) http.Handler {
 		c.LongPoll = func(ctx context.Context) (context.Context, context.CancelFunc) { return ctx, func() {} }
 	}
 	c.Clock = cmp.Or[port.Clock](c.Clock, systemClock)
+	if c.ReceiptKey == nil {
+		c.ReceiptKey = []byte(rand.Text() + rand.Text())
+	}
 	first, err := lru.New[string, int64](firstSeen)
 	if err != nil {
 		panic(err) // only for a size that is not positive

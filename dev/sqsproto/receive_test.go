@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/dev/sqsproto"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -54,5 +56,27 @@ func TestMessagesOfAReceiverThatHungUp(t *testing.T) {
 	again, err := q.Receive(t.Context(), 10, 0, time.Minute)
 	if err != nil || len(again) != 2 || again[0].Received != 2 || again[1].Received != 2 {
 		t.Errorf("the next receiver got %+v, %v", again, err)
+	}
+}
+
+// A receipt handle is accepted for the queue that it was received from, and for no other.
+func TestReceiptHandlesBelongToTheirQueue(t *testing.T) {
+	r := newRig(t)
+	r.send("replies", "a")
+	r.send("requests-payment", "b")
+	got := r.receive(&sqs.ReceiveMessageInput{QueueUrl: r.queueURL("replies")})
+	if len(got) != 1 {
+		t.Fatalf("%+v", got)
+	}
+	handle, other := got[0].ReceiptHandle, r.queueURL("requests-payment")
+	r.receive(&sqs.ReceiveMessageInput{QueueUrl: other}) // the first message of that queue is in flight too
+	_, err := r.sdk.DeleteMessage(r.ctx, &sqs.DeleteMessageInput{QueueUrl: other, ReceiptHandle: handle})
+	r.wantCode(err, "ReceiptHandleIsInvalid")
+	_, err = r.sdk.ChangeMessageVisibility(r.ctx, &sqs.ChangeMessageVisibilityInput{
+		QueueUrl: other, ReceiptHandle: handle, VisibilityTimeout: 1,
+	})
+	r.wantCode(err, "ReceiptHandleIsInvalid")
+	if _, err = r.sdk.DeleteMessage(r.ctx, &sqs.DeleteMessageInput{QueueUrl: r.queueURL("replies"), ReceiptHandle: handle}); err != nil {
+		t.Error(err)
 	}
 }
