@@ -38,7 +38,7 @@ var ofWiring = []Mutant{
 	{Name: "wiring-orders-to-be-repeated-take-no-place", File: "shared/core/index.go", Func: "OnlyWaits", Old: "s.InFlight() || waiting(s)", New: "s.InFlight()"},
 	{Name: "wiring-schedules-wait-for-a-place", File: devBackend, Func: "Runtime.startScheduled", Old: "math.MaxInt32", New: "min(math.MaxInt32, s.options.MaxOpen)"},
 	{Name: "wiring-dev-ends-with-the-reader-of-its-output", File: "cmd/stepkeeper/internal/cli/dev.go", Func: "outliveReaders", Old: "signal.Notify(unread, syscall.SIGPIPE)", New: ""},
-	{Name: "wiring-dev-does-not-say-that-its-line-is-lost", File: "cmd/stepkeeper/internal/cli/dev.go", Func: "devOptions.ready", Old: "err != nil", New: "err != nil && o == nil"},
+	{Name: "wiring-dev-does-not-say-that-its-line-is-lost", File: "cmd/stepkeeper/internal/cli/dev.go", Func: "App.warnUnprinted", Old: "err != nil", New: "err != nil && a == nil"},
 	{Name: "wiring-a-part-that-panics-stands-still", File: "shared/port/guard.go", Func: "Always", Old: "err == nil || Sleep(ctx, alwaysPause) != nil", New: "err == nil || Sleep(ctx, alwaysPause) == nil"},
 	{Name: "wiring-a-panic-is-not-counted", File: "shared/port/guard.go", Func: "Guard", Old: "panics.Add(1)", New: ""},
 	{Name: "wiring-a-write-that-panics-is-committed", File: sqlCommitter, Func: "committer.transact", Old: "return c.abort(err)\n\t}\n\tif _, err := c.writer.commit", New: "_ = err\n\t}\n\tif _, err := c.writer.commit"},

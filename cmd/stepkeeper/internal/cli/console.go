@@ -56,6 +56,7 @@ func newConsole(a *App) *cobra.Command {
 }
 
 func runConsole(ctx context.Context, o *consoleOptions) error {
+	defer outliveReaders()()
 	if err := checkLoopback("--listen", o.listen); err != nil {
 		return err
 	}
@@ -83,10 +84,11 @@ func runConsole(ctx context.Context, o *consoleOptions) error {
 		Log: slog.New(slog.NewTextHandler(o.app.Streams.Err, nil)), Now: o.app.Now})
 	address := "http://" + listener.Addr().String()
 	if o.app.JSON() {
-		_ = o.app.printLine(consoleReady{Ready: true, URL: address})
+		err = o.app.printLine(consoleReady{Ready: true, URL: address})
 	} else {
-		fmt.Fprintf(o.app.Streams.Out, "stepkeeper console of %s ready on %s\n", name, address)
+		_, err = fmt.Fprintf(o.app.Streams.Out, "stepkeeper console of %s ready on %s\n", name, address)
 	}
+	o.app.warnUnprinted(address, err)
 	if err := api.Serve(ctx, listener, api.Pages(pages)); err != nil {
 		return failure.Wrap(err, failure.General, "start it again", "the console ended")
 	}

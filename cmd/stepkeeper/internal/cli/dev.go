@@ -316,8 +316,13 @@ func (o *devOptions) clock() (port.Clock, error) {
 // ready prints the one line that scripts wait for. A server whose line cannot be written goes on, because its work
 // is not its output.
 func (o *devOptions) ready(s embedded.Started) {
-	if err := o.printReady(s); err != nil {
-		o.app.warn(fmt.Sprintf("the ready line could not be written, and the server runs on %s: %v", s.Address, err))
+	o.app.warnUnprinted(s.Address, o.printReady(s))
+}
+
+// warnUnprinted warns if the ready line of a server could not be written.
+func (a *App) warnUnprinted(address string, err error) {
+	if err != nil {
+		a.warn(fmt.Sprintf("the ready line could not be written, and the server runs on %s: %v", address, err))
 	}
 }
 

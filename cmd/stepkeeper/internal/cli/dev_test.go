@@ -414,7 +414,7 @@ func TestDevClock(t *testing.T) {
 	dev(t.Context(), t, keep, "--clock-offset", write(t, "offset", "later\n")).want(t, failure.Usage, "duration")
 }
 
-// A server whose ready line cannot be written says so on standard error, goes on, and ends well.
+// A server or console whose ready line cannot be written says so on standard error, goes on, and ends well.
 func TestDevWithoutAnOutput(t *testing.T) {
 	reader, out := io.Pipe()
 	_ = reader.Close()
@@ -427,5 +427,9 @@ func TestDevWithoutAnOutput(t *testing.T) {
 	for _, output := range []string{"text", "json"} {
 		c.run(t, "dev", "--data", folder, "--workflows", folder, "--agents", agents, "--output", output).want(t, failure.OK,
 			"the ready line could not be written, and the server runs on http://127.0.0.1:1", "closed pipe")
+		ctx, end := context.WithCancel(t.Context())
+		end()
+		call{out: out, ctx: ctx}.run(t, "console", "--listen", "127.0.0.1:0", "--output", output).want(t, failure.OK,
+			"the ready line could not be written, and the server runs on http://127.0.0.1:", "closed pipe")
 	}
 }
