@@ -15,6 +15,8 @@ var ofCLI = []Mutant{
 		Old: "o.err = err", New: "_ = err"},
 	{Name: "cli-json-of-a-wrong-flag-is-text", File: "cmd/stepkeeper/internal/cli/root.go", Func: "wantsJSON",
 		Old: "return true", New: "return false"},
+	{Name: "cli-failed-redrive-is-a-success", File: "cmd/stepkeeper/internal/cli/deadletters.go", Func: "deadLetterOptions.print",
+		Old: "case client.NotTaken, client.Failed:", New: "case client.NotTaken:"},
 	{Name: "cli-last-exit-code", File: "cmd/stepkeeper/internal/cli/command.go", Func: "runCommand",
 		Old: "worst = failure.Worst(worst, code)", New: "worst = code"},
 	{Name: "cli-mildest-exit-code", File: "cmd/stepkeeper/internal/failure/failure.go", Func: "Worst",

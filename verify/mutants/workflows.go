@@ -54,6 +54,7 @@ var ofWorkflows = []Mutant{
 	{Name: "P39-tokens-are-not-checked", File: tokenFile, Func: "Keys.Read", Old: "!hmac.Equal(mac, k.all[i].mac(order, claims))", New: "len(mac) == 0 && claims == \"\""},
 	{Name: "P39-replaced-keys-are-read-for-ever", File: tokenFile, Func: "Keys.Read", Old: "k.all[i].Replaced != 0 && ", New: "k.all[i].Replaced < 0 && "},
 	{Name: "P39-replaced-keys-are-dropped", File: tokenFile, Func: "Keys.Replace", Old: "len(all) < maxKeys", New: "false"},
+	{Name: "schedule-catches-up-a-day", File: "shared/workflow/source/schedule.go", Func: "builder.schedule", Old: "limitCatchUp, core.Hour", New: "limitCatchUp, core.Day"},
 	{Name: "P39-others-may-read-the-keys", File: "shared/token/file.go", Func: "Exposed", Old: "info.Mode().Perm()&0o007 != 0", New: "false"},
 	{Name: "P39-exposed-keys-make-tokens-later", File: "dev/embedded/workflows.go", Func: "Runtime.loadFiles", Old: "s.tokens == nil", New: "s.tokens != nil"},
 	{Name: "P39-the-page-decides-the-present-round", File: pageFile, Func: "answer", Old: "Round: round,", New: "Round: 1,"},

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -36,6 +37,12 @@ func (q receivesAtOnce) Receive(ctx context.Context, most int, _, visibility tim
 // givenUp are messages of a stack that wait for the operator: two dead replies, and two in quarantine.
 func givenUp(t *testing.T) (*memory.Queues, call) {
 	t.Helper()
+	return givenUpIn(t, func(q port.Queues) port.Queues { return q })
+}
+
+// givenUpIn is givenUp with queues that the stack sees in another way.
+func givenUpIn(t *testing.T, seen func(port.Queues) port.Queues) (*memory.Queues, call) {
+	t.Helper()
 	w := stacktest.New(t, stacktest.Memory())
 	var configs []memory.QueueConfig
 	for _, name := range []string{port.Replies, port.Dead(port.Replies), port.Intake, port.Quarantine, client.MissedSweeps} {
@@ -45,7 +52,7 @@ func givenUp(t *testing.T) (*memory.Queues, call) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Parts.Queues = atOnce{queues}
+	w.Parts.Queues = seen(atOnce{queues})
 	w.Parts.Outputs.Dead = map[string]string{port.Replies: "url", port.Quarantine: "url", client.MissedSweeps: "url"}
 	w.Parts.Outputs.Workflows = map[string]string{"Order": "hash"}
 	put := func(queue string, m port.Message) {
@@ -128,6 +135,71 @@ func TestDeadLettersAreShown(t *testing.T) {
 	run("look", "replys").want(t, failure.NotFound, `there are no dead letters of a queue "replys"; there are those of missed-sweeps, quarantine, replies`, "dead-letters list")
 	run("look", "replies", "--number", "0").want(t, failure.Usage, "1 to 1000")
 	call{}.run(t, "dead-letters", "list").want(t, failure.Unreachable, "stepkeeper dev")
+}
+
+// failing refuses to send, or to delete, the message of the order o-1.
+type failing struct {
+	port.Queues
+	sends, deletes bool
+	held           map[string]bool // receipts of the message
+}
+
+func (q *failing) Queue(name string) (port.Queue, error) {
+	found, err := q.Queues.Queue(name)
+	return failingQueue{found, q}, err
+}
+
+type failingQueue struct {
+	port.Queue
+	*failing
+}
+
+func (q failingQueue) Receive(ctx context.Context, most int, wait, visibility time.Duration) ([]port.Delivery, error) {
+	all, err := q.Queue.Receive(ctx, most, wait, visibility)
+	for _, d := range all {
+		if strings.Contains(string(d.Body), `"o-1"`) {
+			q.held[d.Receipt] = true
+		}
+	}
+	return all, err
+}
+
+func (q failingQueue) Send(ctx context.Context, messages []port.Message) []error {
+	if q.sends && strings.Contains(string(messages[0].Body), `"o-1"`) {
+		return []error{errors.New("the queue is out of order")}
+	}
+	return q.Queue.Send(ctx, messages)
+}
+
+func (q failingQueue) Delete(ctx context.Context, receipts []string) []error {
+	if q.deletes && q.held[receipts[0]] {
+		return []error{errors.New("the queue is out of order")}
+	}
+	return q.Queue.Delete(ctx, receipts)
+}
+
+// A command that fails with one of two messages handles the other one, and its exit code tells scripts.
+func TestDeadLettersThatFail(t *testing.T) {
+	for name, x := range map[string]struct {
+		action         string
+		sends, deletes bool
+		want           string
+	}{
+		"a redrive that is not sent":    {"redrive", true, false, "failed (order o-1): it was not sent: "},
+		"a redrive that is not deleted": {"redrive", false, true, "failed (order o-1): it was sent to replies and is here still"},
+		"a discard":                     {"discard", false, true, "failed (order o-1): "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			queues, c := givenUpIn(t, func(q port.Queues) port.Queues {
+				return &failing{q, x.sends, x.deletes, map[string]bool{}}
+			})
+			r := c.deadLetters(t, x.action, "replies", "--all", "--yes", "--rate", "1000", "--reason", "over", "--file", filepath.Join(t.TempDir(), "f"))
+			r.want(t, failure.Refused, x.want, "out of order", "(order o-2)\n")
+			if n := waiting(t, queues, port.Dead(port.Replies)); n > 1 {
+				t.Errorf("%d messages wait", n)
+			}
+		})
+	}
 }
 
 // The chosen messages are redriven or discarded, and each stands in the file before.
