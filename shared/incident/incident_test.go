@@ -109,7 +109,10 @@ func (d *desk) List(ctx context.Context, q port.Query) (port.Page, error) {
 	page := port.Page{}
 	for _, id := range ids[:min(d.pageSize, len(ids))] {
 		a := d.inError[id]
-		document, err := state.EncodeTask(&core.Task{OrderID: id, Workflow: a.Workflow, ProcessState: core.Error, EndStep: a.Step, EndCode: a.Code, EndText: a.Message, Ended: a.At, Version: 1})
+		document, err := state.EncodeTask(&core.Task{
+			OrderID: id, Workflow: a.Workflow, ProcessState: core.Error, EndStep: a.Step, EndCode: a.Code,
+			EndText: a.Message, Ended: a.At, Version: 1,
+		})
 		if err != nil {
 			d.t.Fatal(err)
 		}
@@ -127,7 +130,10 @@ func (d *desk) List(ctx context.Context, q port.Query) (port.Page, error) {
 // stop puts an order into Error, and raises that.
 func (d *desk) stop(id, workflow, step, code string) {
 	d.t.Helper()
-	a := core.RaiseAlert{OrderID: id, Workflow: workflow, Step: step, Code: code, Message: "no funds", At: core.TimeOf(d.now), Accepts: core.Accepted{Resubmit: true}}
+	a := core.RaiseAlert{
+		OrderID: id, Workflow: workflow, Step: step, Code: code, Message: "no funds", At: core.TimeOf(d.now),
+		Accepts: core.Accepted{Resubmit: true},
+	}
 	d.inError[id] = a
 	if err := d.Raise(marked, a); err != nil {
 		d.t.Fatal(err)
@@ -163,7 +169,8 @@ func TestLifeOfAnIncident(t *testing.T) {
 	d := newDesk(t, nil)
 	d.want("nothing has stopped")
 	d.stop("o-1", "order", "pay", "declined")
-	if len(d.published) != 1 || d.published[0].OrderID != "o-1" || d.published[0].Since != core.TimeOf(d.now) || d.published[0].RaiseAlert.Message != "no funds" {
+	if len(d.published) != 1 || d.published[0].OrderID != "o-1" ||
+		d.published[0].Since != core.TimeOf(d.now) || d.published[0].RaiseAlert.Message != "no funds" {
 		t.Errorf("%+v", d.published)
 	}
 	d.want("at once", "first 1")
@@ -221,7 +228,10 @@ func TestUndoneOrders(t *testing.T) {
 	d.unlisted = errors.New("the orders in Error were listed")
 	undone := func(id string) {
 		t.Helper()
-		if err := d.Raise(marked, core.RaiseAlert{OrderID: id, Workflow: "order", Step: "pay", Code: "declined", Undone: true, At: core.TimeOf(d.now)}); err != nil {
+		if err := d.Raise(marked, core.RaiseAlert{
+			OrderID: id, Workflow: "order", Step: "pay", Code: "declined", Undone: true,
+			At: core.TimeOf(d.now),
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -264,8 +274,23 @@ func TestManyUndone(t *testing.T) {
 		}
 	}
 	d.stop("e-1", "order", "pay", "declined")
-	if n := len(d.published); n != incident.MostOpen+2 || !d.published[n-2].Others || !d.published[n-2].Undone || !d.published[n-1].Others || d.published[n-1].Undone {
-		t.Errorf("%d reported, the last ones %+v", len(d.published), d.published[max(0, len(d.published)-2):])
+	n := len(d.published)
+	if n != incident.MostOpen+2 {
+		t.Fatalf("%d reported, want %d", n, incident.MostOpen+2)
+	}
+	for _, field := range []struct {
+		name      string
+		got, want any
+	}{
+		{"d.published[n-2].Others", d.published[n-2].Others, true},
+		{"d.published[n-2].Undone", d.published[n-2].Undone, true},
+		{"d.published[n-1].Others", d.published[n-1].Others, true},
+		{"d.published[n-1].Undone", d.published[n-1].Undone, false},
+	} {
+		if field.got != field.want {
+			t.Errorf("%s is %v, want %v: %d reported, the last ones %+v", field.name, field.got,
+				field.want, len(d.published), d.published[max(0, len(d.published)-2):])
+		}
 	}
 }
 
@@ -395,8 +420,22 @@ func TestLaterAlertsNameWhatIsInError(t *testing.T) {
 	}
 	delete(d.inError, "o-1")
 	d.sweepAfter(25 * time.Hour)
-	if a := d.published[2]; a.OrderID != "o-2" || a.Orders != 2 || a.Step != "pay" || a.Code != "declined" || a.RaiseAlert.Message != "no funds" || a.Workflow != "order" || a.Accepts != (core.Accepted{}) {
-		t.Errorf("%+v", a)
+	a := d.published[2]
+	for _, field := range []struct {
+		name      string
+		got, want any
+	}{
+		{"a.OrderID", a.OrderID, "o-2"},
+		{"a.Orders", a.Orders, 2},
+		{"a.Step", a.Step, "pay"},
+		{"a.Code", a.Code, "declined"},
+		{"a.RaiseAlert.Message", a.RaiseAlert.Message, "no funds"},
+		{"a.Workflow", a.Workflow, "order"},
+		{"a.Accepts", a.Accepts, (core.Accepted{})},
+	} {
+		if field.got != field.want {
+			t.Errorf("%s is %v, want %v: %+v", field.name, field.got, field.want, a)
+		}
 	}
 }
 
