@@ -104,7 +104,11 @@ func TestRefusedSubmissions(t *testing.T) {
 			t.Errorf("%s: it is not unreadable, or says too much: %s", c.name, r.Text)
 		}
 	}
-	for name, data := range map[string]string{"64 deep": with("order", deep[:64]+strings.Repeat("]", 64)), "pair": with("order", `"\ud83d\ude00 \\ud83d"`), "pairs and no halves": with("order", `"\ud800\udc00\udbff\udfff\ud7ff\ue000"`)} {
+	for name, data := range map[string]string{
+		"64 deep":             with("order", deep[:64]+strings.Repeat("]", 64)),
+		"pair":                with("order", `"\ud83d\ude00 \\ud83d"`),
+		"pairs and no halves": with("order", `"\ud800\udc00\udbff\udfff\ud7ff\ue000"`),
+	} {
 		if _, err := message.DecodeSubmit([]byte(data)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -123,9 +127,21 @@ func TestOneLevelTooDeep(t *testing.T) {
 		_, decoded := message.DecodeReply(asBytes)
 		_, handed := message.ReplyOf(port.Delivery{Message: port.Message{Value: reply}})
 		_, command := message.DecodeControl([]byte(control))
-		ended := &message.Child{Schema: message.ChildSchema, Ended: &core.ChildEnded{Parent: core.Parent{OrderID: "o", Step: "s", Attempt: 1}, State: core.ChildProcessed, Output: lists(n)}}
+		ended := &message.Child{
+			Schema: message.ChildSchema,
+			Ended: &core.ChildEnded{
+				Parent: core.Parent{OrderID: "o", Step: "s", Attempt: 1}, State: core.ChildProcessed,
+				Output: lists(n),
+			},
+		}
 		_, child := message.ChildOf(port.Delivery{Message: port.Message{Value: ended}})
-		for what, err := range map[string]error{"order": order.Check(), "end of a child": child, "reply": decoded, "reply in memory": handed, "control": command} {
+		for what, err := range map[string]error{
+			"order":           order.Check(),
+			"end of a child":  child,
+			"reply":           decoded,
+			"reply in memory": handed,
+			"control":         command,
+		} {
 			if fits != (err == nil) || err != nil && (!errors.Is(err, message.ErrUnreadable) || !strings.Contains(err.Error(), "deeper than 64 levels")) {
 				t.Errorf("%s, %d levels: %v", what, n, err)
 			}
@@ -187,7 +203,8 @@ func TestNewerSchemaIsGivenBack(t *testing.T) {
 		"request": second(message.DecodeRequest(data)), "reply": second(message.DecodeReply(data)), "control": second(message.DecodeControl(data)),
 		"control of a kind to come": second(message.DecodeControl([]byte(`{"schema":2,"kind":"start-child","task":"o-1"}`))),
 		"a newer answer":            second(message.DecodeControl([]byte(`{"schema":3,"kind":"answer","task":7}`))),
-		"status":                    second(message.DecodeStatus([]byte(`{"schema":2}`))), "quarantined": second(message.DecodeQuarantined([]byte(`{"schema":2}`))),
+		"status":                    second(message.DecodeStatus([]byte(`{"schema":2}`))),
+		"quarantined":               second(message.DecodeQuarantined([]byte(`{"schema":2}`))),
 	} {
 		if !errors.Is(err, message.ErrNewer) {
 			t.Errorf("%s: %v", name, err)
@@ -259,7 +276,8 @@ func TestContentHashIsOfTheContent(t *testing.T) {
 		}
 	}
 	all := []string{`1`, `"1"`, `[1]`, `{"a":1}`, `{"a":2}`, `9007199254740993`, `9007199254740992`, `9007199254740994`, `1e400`, `1e401`, `-1e400`,
-		`1e999999999999`, `1e99999999999999999999`, `2e99999999999999999999`, `"\u00009007199254740993e0"`, `"\u0000\u00009007199254740993e0"`, `"9007199254740993e0"`,
+		`1e999999999999`, `1e99999999999999999999`, `2e99999999999999999999`, `"\u00009007199254740993e0"`,
+		`"\u0000\u00009007199254740993e0"`, `"9007199254740993e0"`,
 		`"\\u0000"`, `"\u0000"`, `0.1000000000000000055511151231257827`, `0.1`, `null`, `true`, `"a\"b"`, `{}`, `[]`, `[[]]`, `""`}
 	seen := map[string]string{}
 	for _, order := range all {
@@ -295,7 +313,8 @@ func examples() map[string][]port.Value {
 	failed.Outcome, failed.Output, failed.Error, failed.RetryAfter = core.OutcomeRetryLater, nil, &message.ReplyError{Code: "http-503", Message: "busy"}, 1000
 	progress := reply
 	progress.Schema, progress.Outcome, progress.Output, progress.Percent, progress.Note, progress.Until = 2, message.Progress, nil, 40, "frames", 1795251600500
-	request := core.SendRequest{Agent: "payment", OrderID: "o-1", Step: "charge", Attempt: 1, Operation: core.UndoOp, Name: "refund", Grade: core.Fenced, Key: "o-1/0/charge",
+	request := core.SendRequest{Agent: "payment", OrderID: "o-1", Step: "charge", Attempt: 1,
+		Operation: core.UndoOp, Name: "refund", Grade: core.Fenced, Key: "o-1/0/charge",
 		Timeout: 10_000, ClaimedAt: 1795251600500, CompleteBy: 1795251640500, StopBy: 1795251640500, ClockSkew: 1000, Input: json.RawMessage(`[1.50]`),
 		Resolved: &core.Resolved{Fact: core.Happened, Command: 3}, Trace: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
 	long := request
@@ -304,25 +323,53 @@ func examples() map[string][]port.Value {
 		c.Schema, c.OrderID = 1, "o-1"
 		return &c
 	}
-	stated := message.Control{Schema: 2, OrderID: "o-1", Kind: message.Resolve, ID: "c-1", Step: "charge", Fact: core.Happened, Output: json.RawMessage(`{"amount":1.50}`)}
+	stated := message.Control{
+		Schema: 2, OrderID: "o-1", Kind: message.Resolve, ID: "c-1", Step: "charge", Fact: core.Happened,
+		Output: json.RawMessage(`{"amount":1.50}`),
+	}
 	corrected := message.Control{Schema: 2, OrderID: "o-1", Kind: message.Resubmit, ID: "c-1", Step: "charge", Input: json.RawMessage(`{"amount":1.50}`)}
 	return map[string][]port.Value{
-		"submit-order": {&message.SubmitOrder{Schema: 1, OrderID: "o-1", Workflow: "order", Order: json.RawMessage(`{"n":1.50}`), Priority: "high", ReplyTo: "shop", Deadline: 1795251600500},
+		"submit-order": {&message.SubmitOrder{
+			Schema: 1, OrderID: "o-1", Workflow: "order", Order: json.RawMessage(`{"n":1.50}`),
+			Priority: "high", ReplyTo: "shop", Deadline: 1795251600500,
+		},
 			&message.SubmitOrder{Schema: 1, OrderID: "o-1", Workflow: "order", Order: json.RawMessage(`7`)}},
 		"request": {&message.Request{Schema: 1, SendRequest: request}, &message.Request{Schema: 1, SendRequest: long}},
 		"reply":   {&reply, &failed, &progress},
-		"control": {control(message.Control{Kind: message.Wake, Run: 1, Step: "charge", Attempt: 2}), control(message.Control{Kind: message.Wake, Run: 1}), control(message.Control{Kind: message.Settle}),
+		"control": {control(message.Control{Kind: message.Wake, Run: 1, Step: "charge", Attempt: 2}),
+			control(message.Control{Kind: message.Wake, Run: 1}),
+			control(message.Control{Kind: message.Settle}),
 			control(message.Control{Kind: message.Cancel, ID: "c-1", ReplyTo: "shop"}), control(message.Control{Kind: message.Undo, ID: "c-1", Command: 2}),
-			control(message.Control{Kind: message.Resubmit, ID: "c-1", Deadline: 1795251600500}), control(message.Control{Kind: message.Resolve, ID: "c-1", Step: "charge", Fact: core.Undone}),
+			control(message.Control{Kind: message.Resubmit, ID: "c-1", Deadline: 1795251600500}),
+			control(message.Control{
+				Kind: message.Resolve, ID: "c-1", Step: "charge", Fact: core.Undone,
+			}),
 			control(message.Control{Kind: message.Close, ID: "c-1", Command: 2, By: "ann", Reason: "refunded"}),
 			control(message.Control{Kind: message.Move, ID: "c-1", Command: 2, Definition: message.Latest}),
 			control(message.Control{Kind: message.Resubmit, ID: "c-1", Definition: strings.Repeat("0123456789abcdef", 2)}), &corrected, &stated},
-		"status": {&message.Status{Schema: 1, Status: core.Status{Kind: core.StatusCompleted, OrderID: "o-1", Seq: 3, Workflow: "order", At: 1795251600500, Output: json.RawMessage(`{}`),
-			Steps: []core.StepSummary{{Step: "charge", State: core.Processed, Attempts: 1}}}}, &message.Status{Schema: 1, Status: core.Status{Kind: core.StatusRefused, OrderID: "o-1", Code: "x", Message: "y"}},
+		"status": {&message.Status{Schema: 1,
+			Status: core.Status{Kind: core.StatusCompleted, OrderID: "o-1", Seq: 3, Workflow: "order",
+				At: 1795251600500, Output: json.RawMessage(`{}`),
+				Steps: []core.StepSummary{{Step: "charge", State: core.Processed, Attempts: 1}}}},
+			&message.Status{
+				Schema: 1,
+				Status: core.Status{Kind: core.StatusRefused, OrderID: "o-1", Code: "x", Message: "y"},
+			},
 			&message.Status{Schema: 1, Status: core.Status{Kind: core.StatusProgress, OrderID: "o-1", Step: "film", Percent: 40, Note: "frames"}},
 			&message.Status{Schema: 1, Status: core.Status{Kind: core.StatusReceived, OrderID: "o-1", Notes: []string{"z"}}},
-			&message.Status{Schema: 1, Status: core.Status{Kind: core.StatusCommandRefused, OrderID: "o-1", Command: "undo", CommandID: "c-1", Code: "x", Message: "y"}}},
-		"quarantined": {&message.Quarantined{Schema: 1, Queue: "replies", ID: "m-1", Reason: "why", At: 1795251600500, SHA256: strings.Repeat("ab", 32), Body: []byte{0xff, 1}}},
+			&message.Status{
+				Schema: 1,
+				Status: core.Status{
+					Kind: core.StatusCommandRefused, OrderID: "o-1", Command: "undo", CommandID: "c-1",
+					Code: "x", Message: "y",
+				},
+			}},
+		"quarantined": {
+			&message.Quarantined{
+				Schema: 1, Queue: "replies", ID: "m-1", Reason: "why", At: 1795251600500,
+				SHA256: strings.Repeat("ab", 32), Body: []byte{0xff, 1},
+			},
+		},
 	}
 }
 
@@ -401,7 +448,9 @@ func TestEnvelopesKeepWhatTheyCarryAndTheirSchemas(t *testing.T) {
 func TestInputsAreReadStrictly(t *testing.T) {
 	c := message.Control{Schema: 2, OrderID: "o-1", Kind: message.Resubmit, ID: "c-1", Step: "charge"}
 	for input, want := range map[string]string{
-		`{"a":1,"a":2}`: "twice", `{"a":`: "not JSON", "\"\xff\"": "UTF-8", strings.Repeat("[", 65) + strings.Repeat("]", 65): "deeper", `"` + strings.Repeat("x", core.MaxInput) + `"`: "the limit is 32768",
+		`{"a":1,"a":2}`: "twice", `{"a":`: "not JSON", "\"\xff\"": "UTF-8",
+		strings.Repeat("[", 65) + strings.Repeat("]", 65): "deeper",
+		`"` + strings.Repeat("x", core.MaxInput) + `"`:    "the limit is 32768",
 	} {
 		c.Input = json.RawMessage(input)
 		if err := c.Check(); !errors.Is(err, message.ErrUnreadable) || !strings.Contains(err.Error(), want) {
@@ -450,10 +499,36 @@ func TestStatedOutputsAreReadStrictly(t *testing.T) {
 func TestBadEnvelopes(t *testing.T) {
 	schemas := compiled(t)
 	for name, changes := range map[string][]string{
-		"request": {`"schema":0`, `"task":""`, `"task":"a b"`, `"step":"Charge"`, `"attempt":0`, `"operation":"redo"`, `"key":""`, `"stopBy":null`, `"timeout":0`, `"name":""`, `"run":-1`, `"attempt":"1"`},
-		"reply":   {`"schema":0`, `"task":"../x"`, `"outcome":"maybe"`, `"attempt":-1`, `"waited":-1`, `"retryAfter":-5`, `"noEffect":"yes"`, `"operation":""`, `"step":""`, `"outcome":"progress"`, `"outcome":"progress","schema":2,"operation":"undo"`, `"outcome":"progress","schema":2,"percent":101`, `"outcome":"progress","schema":2,"percent":-1`, `"outcome":"progress","schema":2,"until":"soon"`, `"outcome":"progress","schema":2,"operation":"do","waited":-1`, `"error":{"code":"` + strings.Repeat("x", 200) + `"}`},
-		"control": {`"kind":"explode"`, `"task":""`, `"attempt":-1`, `"kind":"resolve"`, `"kind":"close","id":"c","by":"ann"`, `"kind":"close","id":"c","reason":"why"`, `"kind":"close","id":"c","by":"","reason":"why"`, `"kind":"close","id":"c","by":"ann","reason":"` + strings.Repeat("x", 513) + `"`, `"kind":"move","id":"c"`, `"kind":"move","id":"c","definition":"newest"`, `"kind":"resubmit","id":"c","definition":"0123"`, `"kind":"undo","id":"a b"`, `"kind":"resubmit"`, `"kind":"resubmit","id":"c","step":"b","input":{}`, `"kind":"resubmit","id":"c","schema":2,"step":"","input":{}`, `"kind":"resubmit","id":"c","schema":2,"step":"b","input":null`, `"kind":"resubmit","id":"c","step":"b"`, `"kind":"resolve","id":"c","step":"b","fact":"happened","output":{}`, `"kind":"resolve","id":"c","schema":2,"step":"b","fact":"happened","output":null`, `"kind":"resolve","id":"c","schema":2,"step":"b","fact":"undone","output":{}`, `"kind":"cancel"`, `"step":"A"`, `"attempt":0`, `"replyTo":"http://x"`},
-		"status":  {`"status":""`, `"schema":-1`},
+		"request": {
+			`"schema":0`, `"task":""`, `"task":"a b"`, `"step":"Charge"`, `"attempt":0`, `"operation":"redo"`,
+			`"key":""`, `"stopBy":null`, `"timeout":0`, `"name":""`, `"run":-1`, `"attempt":"1"`,
+		},
+		"reply": {
+			`"schema":0`, `"task":"../x"`, `"outcome":"maybe"`, `"attempt":-1`, `"waited":-1`,
+			`"retryAfter":-5`, `"noEffect":"yes"`, `"operation":""`, `"step":""`, `"outcome":"progress"`,
+			`"outcome":"progress","schema":2,"operation":"undo"`,
+			`"outcome":"progress","schema":2,"percent":101`, `"outcome":"progress","schema":2,"percent":-1`,
+			`"outcome":"progress","schema":2,"until":"soon"`,
+			`"outcome":"progress","schema":2,"operation":"do","waited":-1`,
+			`"error":{"code":"` + strings.Repeat("x", 200) + `"}`,
+		},
+		"control": {
+			`"kind":"explode"`, `"task":""`, `"attempt":-1`, `"kind":"resolve"`,
+			`"kind":"close","id":"c","by":"ann"`, `"kind":"close","id":"c","reason":"why"`,
+			`"kind":"close","id":"c","by":"","reason":"why"`,
+			`"kind":"close","id":"c","by":"ann","reason":"` + strings.Repeat("x", 513) + `"`,
+			`"kind":"move","id":"c"`, `"kind":"move","id":"c","definition":"newest"`,
+			`"kind":"resubmit","id":"c","definition":"0123"`, `"kind":"undo","id":"a b"`, `"kind":"resubmit"`,
+			`"kind":"resubmit","id":"c","step":"b","input":{}`,
+			`"kind":"resubmit","id":"c","schema":2,"step":"","input":{}`,
+			`"kind":"resubmit","id":"c","schema":2,"step":"b","input":null`,
+			`"kind":"resubmit","id":"c","step":"b"`,
+			`"kind":"resolve","id":"c","step":"b","fact":"happened","output":{}`,
+			`"kind":"resolve","id":"c","schema":2,"step":"b","fact":"happened","output":null`,
+			`"kind":"resolve","id":"c","schema":2,"step":"b","fact":"undone","output":{}`, `"kind":"cancel"`,
+			`"step":"A"`, `"attempt":0`, `"replyTo":"http://x"`,
+		},
+		"status": {`"status":""`, `"schema":-1`},
 	} {
 		good, _ := examples()[name][0].Encode()
 		for _, change := range changes {
@@ -510,7 +585,8 @@ func TestSubmitSchemaAgreesWithTheCodec(t *testing.T) {
 		data string
 		fits bool
 	}{{good, true}, {with("priority", ""), true}, {with("orderId", `"a/b"`), false}, {with("order", "null"), false}, {with("order", ""), false},
-		{with("deadline", `"soon"`), false}, {with("workflow", `"X"`), false}, {with("schema", "3"), false}, {strings.Replace(good, "{", `{"x":1,`, 1), false}} {
+		{with("deadline", `"soon"`), false}, {with("workflow", `"X"`), false}, {with("schema", "3"), false},
+		{strings.Replace(good, "{", `{"x":1,`, 1), false}} {
 		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(c.data))
 		if err != nil {
 			t.Fatal(err)
