@@ -72,13 +72,31 @@ func TestEdgesOfAnAgent(t *testing.T) {
 }
 
 func TestDefaultsAndSizes(t *testing.T) {
-	c, err := Parse([]byte(`agents: {a: {url: "https://a.example"}, b: {url: "https://a.example", maxResponse: 4096}, c: {url: "https://a.example", maxResponse: "2 KiB"}, e: {url: "https://a.example", maxResponse: 0}, d: {url: "https://a.example", maxResponse: '3MiB'}}`), env())
+	c, err := Parse(
+		[]byte(
+			`agents: {a: {url: "https://a.example"}, b: {url: "https://a.example", maxResponse: 4096}, c: {url: "https://a.example", maxResponse: "2 KiB"}, e: {url: "https://a.example", maxResponse: 0}, d: {url: "https://a.example", maxResponse: '3MiB'}}`),
+		env())
 	if err != nil {
 		t.Fatal(err)
 	}
 	a := c.Agents["a"]
-	if a.Concurrency != 10 || a.Batch != 5 || a.MaxResponse != 64<<10 || a.Timeout != 0 || a.Allow.Loopback || !reflect.DeepEqual(a.Operations["*"], Operation{Method: "POST", Path: "/{operation}"}) {
-		t.Errorf("%+v", a)
+	for _, field := range []struct {
+		name      string
+		got, want any
+	}{
+		{"a.Concurrency", a.Concurrency, 10},
+		{"a.Batch", a.Batch, 5},
+		{"a.MaxResponse", a.MaxResponse, Size(64 << 10)},
+		{"a.Timeout", a.Timeout, time.Duration(0)},
+		{"a.Allow.Loopback", a.Allow.Loopback, false},
+		{
+			`a.Operations["*"] is Operation{Method: "POST", Path: "/{operation}"}`,
+			reflect.DeepEqual(a.Operations["*"], Operation{Method: "POST", Path: "/{operation}"}), true,
+		},
+	} {
+		if field.got != field.want {
+			t.Errorf("%s is %v, want %v: %+v", field.name, field.got, field.want, a)
+		}
 	}
 	for name, want := range map[string]Size{"e": 64 << 10, "b": 4096, "c": 2048, "d": 3 << 20} {
 		if got := c.Agents[name].MaxResponse; got != want {
@@ -105,7 +123,13 @@ func TestRequestsWithoutABody(t *testing.T) {
 	if got.Method != "GET" || len(body) > 0 || got.ContentLength != 0 {
 		t.Errorf("%s with %s", got.Method, body)
 	}
-	for name, want := range map[string][]string{"Content-Type": nil, "Traceparent": nil, "Accept-Encoding": nil, "Accept": {"application/json"}, "User-Agent": {"stepkeeper"}} {
+	for name, want := range map[string][]string{
+		"Content-Type":    nil,
+		"Traceparent":     nil,
+		"Accept-Encoding": nil,
+		"Accept":          {"application/json"},
+		"User-Agent":      {"stepkeeper"},
+	} {
 		if fmt.Sprint(got.Header.Values(name)) != fmt.Sprint(want) {
 			t.Errorf("header %s is %q, want %q", name, got.Header.Values(name), want)
 		}
@@ -122,7 +146,14 @@ func TestRequestsThatCannotBeMade(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { calls++ }))
 	defer srv.Close()
 	s := serviceOf(t, "agents: {payment: {url: '"+srv.URL+"', operations: {'*': {}, odd: {path: '/%zz'}}}}", Options{})
-	for name, code := range map[string]string{"a/../b": "operation-name", "": "operation-name", "-a": "operation-name", strings.Repeat("a", 81): "operation-name", "odd": "request", "key": "request"} {
+	for name, code := range map[string]string{
+		"a/../b":                "operation-name",
+		"":                      "operation-name",
+		"-a":                    "operation-name",
+		strings.Repeat("a", 81): "operation-name",
+		"odd":                   "request",
+		"key":                   "request",
+	} {
 		c := call()
 		if c.Name = name; name == "key" {
 			c.Key = "a\r\nb"
@@ -307,7 +338,8 @@ func TestWhatTheResolverIsAsked(t *testing.T) {
 		return nil, errors.New("the resolver is down")
 	})
 	_, err = run(serviceOf(t, simple("https://a.example"), Options{Resolver: down}), call())
-	if f := failureOf(t, err); f.Code != "unreachable" || !f.NoEffect || !strings.Contains(f.Error(), "was not sent, the service could not be reached: ") || !strings.Contains(f.Error(), "resolver is down") {
+	if f := failureOf(t, err); f.Code != "unreachable" || !f.NoEffect ||
+		!strings.Contains(f.Error(), "was not sent, the service could not be reached: ") || !strings.Contains(f.Error(), "resolver is down") {
 		t.Errorf("%+v", f)
 	}
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"by":"name"}`) }))
@@ -387,7 +419,8 @@ func TestAnswersOfChecks(t *testing.T) {
 		}))
 		s := serviceOf(t, "agents: {payment: {url: '"+srv.URL+"', maxResponse: 100, operations: {'*': {check: {method: POST, path: /x}}}}}", Options{})
 		happened, out, err := s.Operations()["*"].Check(t.Context(), call())
-		if raw, is := out.(json.RawMessage); happened != tt.happened || is && len(raw) > 0 || (err == nil) != (tt.code == "") || err != nil && failureOf(t, err).Code != tt.code {
+		if raw, is := out.(json.RawMessage); happened != tt.happened || is && len(raw) > 0 ||
+			(err == nil) != (tt.code == "") || err != nil && failureOf(t, err).Code != tt.code {
 			t.Errorf("%s: happened %v, %v, %v", name, happened, out, err)
 		}
 		srv.Close()
