@@ -69,7 +69,10 @@ func givenUpIn(t *testing.T, seen func(port.Queues) port.Queues) (*memory.Queues
 	}
 	for _, workflow := range []string{"order", "refund"} {
 		body := fmt.Sprintf(`{"schema":1,"orderId":"q-%s","workflow":%q,"order":{"card":"4111111111111111"}}`, workflow, workflow)
-		put(port.Quarantine, port.Message{Value: message.Quarantine(port.Intake, port.Delivery{Message: port.Message{Body: []byte(body)}}, "no workflow <b>\x1b[31m", 1)})
+		put(port.Quarantine, port.Message{
+			Value: message.Quarantine(port.Intake,
+				port.Delivery{Message: port.Message{Body: []byte(body)}}, "no workflow <b>\x1b[31m", 1),
+		})
 	}
 	return queues, onStack(w, "")
 }
@@ -101,19 +104,37 @@ func TestDeadLettersAreShown(t *testing.T) {
 	if !regexp.MustCompile(`(?m)^missed-sweeps +0 +- +-\nquarantine +2 +2026-03-01 12:00:00 UTC +2026-03-15 12:00:00 UTC\nreplies +2 `).MatchString(r.out) {
 		t.Error(r.out)
 	}
-	if l := decodeLines(t, run("list", "--output", "json").out); len(l) != 3 || l[1]["queue"] != "quarantine" || l[1]["messages"] != 2.0 || l[0]["oldest"] != nil {
+	if l := decodeLines(t, run("list", "--output", "json").out); len(l) != 3 ||
+		l[1]["queue"] != "quarantine" || l[1]["messages"] != 2.0 || l[0]["oldest"] != nil {
 		t.Errorf("%v", l)
 	}
-	run("look", "replies").want(t, failure.OK, "reply of order o-1, step charge, attempt 2\n    sent 2026-03-01 12:00:00 UTC, received ", "would be redriven to replies")
+	run("look", "replies").want(t, failure.OK,
+		"reply of order o-1, step charge, attempt 2\n    sent 2026-03-01 12:00:00 UTC, received ",
+		"would be redriven to replies")
 	r = run("look", "quarantine")
-	r.want(t, failure.OK, "in quarantine: no workflow <b>", "would not be redriven to intake: the workflow refund is not deployed in this stack", "would be redriven to intake\n")
+	r.want(t, failure.OK, "in quarantine: no workflow <b>",
+		"would not be redriven to intake: the workflow refund is not deployed in this stack",
+		"would be redriven to intake\n")
 	if strings.Contains(r.out, "4111111111111111") || strings.Contains(r.out, "\x1b") {
 		t.Error(r.out)
 	}
 	run("look", "quarantine", "--body").want(t, failure.OK, `"card":"4111111111111111"`)
 	l := decodeLines(t, run("look", "quarantine", "--body", "--output", "json").out)
-	if len(l) != 2 || l[0]["orderId"] != "q-order" || l[0]["queue"] != "intake" || !strings.Contains(fmt.Sprint(l[0]["body"]), "4111111111111111") || l[0]["kind"] != "submission" {
-		t.Errorf("%v", l)
+	if len(l) != 2 {
+		t.Fatalf("%v", l)
+	}
+	for _, field := range []struct {
+		name      string
+		got, want any
+	}{
+		{`l[0]["orderId"]`, l[0]["orderId"], "q-order"},
+		{`l[0]["queue"]`, l[0]["queue"], "intake"},
+		{"the body has the card", strings.Contains(fmt.Sprint(l[0]["body"]), "4111111111111111"), true},
+		{`l[0]["kind"]`, l[0]["kind"], "submission"},
+	} {
+		if field.got != field.want {
+			t.Errorf("%s is %v, want %v: %v", field.name, field.got, field.want, l)
+		}
 	}
 	if l := decodeLines(t, run("look", "quarantine", "--number", "1", "--output", "json").out); len(l) != 1 || l[0]["body"] != nil {
 		t.Errorf("%v", l)
@@ -129,10 +150,13 @@ func TestDeadLettersAreShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	run("look", "replies", "--body").want(t, failure.OK, "of no order that can be read")
-	if l := decodeLines(t, run("look", "replies", "--body", "--output", "json").out); len(l) != 3 || l[2]["bodyBase64"] != "/w==" || l[2]["body"] != nil || l[0]["bodyBase64"] != nil {
+	if l := decodeLines(t, run("look", "replies", "--body", "--output", "json").out); len(l) != 3 ||
+		l[2]["bodyBase64"] != "/w==" || l[2]["body"] != nil || l[0]["bodyBase64"] != nil {
 		t.Errorf("%v", l)
 	}
-	run("look", "replys").want(t, failure.NotFound, `there are no dead letters of a queue "replys"; there are those of missed-sweeps, quarantine, replies`, "dead-letters list")
+	run("look", "replys").want(t, failure.NotFound,
+		`there are no dead letters of a queue "replys"; there are those of missed-sweeps, quarantine, replies`,
+		"dead-letters list")
 	run("look", "replies", "--number", "0").want(t, failure.Usage, "1 to 1000")
 	call{}.run(t, "dead-letters", "list").want(t, failure.Unreachable, "stepkeeper dev")
 }
@@ -220,7 +244,8 @@ func TestDeadLettersAreHandled(t *testing.T) {
 	do("redrive", "replies", "--all", "--dry-run").want(t, failure.OK, id+": would be redriven to replies (order o-1)\n", "(order o-2)")
 	asked := c
 	asked.terminal, asked.in = true, "n\n"
-	asked.deadLetters(t, append([]string{"redrive", "replies", "--all"}, why...)...).want(t, failure.General, "Redrive all messages, 2 now, of replies?", "nothing was done")
+	asked.deadLetters(t, append([]string{"redrive", "replies", "--all"}, why...)...).want(t,
+		failure.General, "Redrive all messages, 2 now, of replies?", "nothing was done")
 	asked.deadLetters(t, append([]string{"discard", "replies", id}, why...)...).want(t, failure.General, "Discard 1 message of replies?", "nothing was done")
 	if waiting(t, queues, port.Dead(port.Replies)) != 2 {
 		t.Fatal("a message is gone")
@@ -232,8 +257,22 @@ func TestDeadLettersAreHandled(t *testing.T) {
 	}
 	r := do("redrive", "quarantine", "--all", "--yes", "--output", "json")
 	r.want(t, failure.Refused)
-	if l := decodeLines(t, r.out); len(l) != 2 || l[0]["result"] != "redriven" || l[0]["to"] != "intake" || l[1]["result"] != "refused" || l[1]["text"] != "the workflow refund is not deployed in this stack" {
-		t.Errorf("%v", l)
+	l := decodeLines(t, r.out)
+	if len(l) != 2 {
+		t.Fatalf("%v", l)
+	}
+	for _, field := range []struct {
+		name      string
+		got, want any
+	}{
+		{`l[0]["result"]`, l[0]["result"], "redriven"},
+		{`l[0]["to"]`, l[0]["to"], "intake"},
+		{`l[1]["result"]`, l[1]["result"], "refused"},
+		{`l[1]["text"]`, l[1]["text"], "the workflow refund is not deployed in this stack"},
+	} {
+		if field.got != field.want {
+			t.Errorf("%s is %v, want %v: %v", field.name, field.got, field.want, l)
+		}
 	}
 	do("discard", "quarantine", "--all", "--yes").want(t, failure.OK, ": discarded (order q-refund)\n")
 	do("discard", "quarantine", "--all", "--yes").want(t, failure.NotFound, "no message of quarantine is to be seen, and nothing was done")

@@ -88,9 +88,22 @@ func TestDevReportsAndTraces(t *testing.T) {
 	call{}.run(t, "init").want(t, failure.OK)
 	var got embedded.Options
 	c := call{runtime: func(_ context.Context, o embedded.Options) error { got = o; return nil }}
-	c.run(t, "dev", "--alert-webhook", "https://alerts.example.com/x", "--alert-command", "tee -a alerts", "--alert-window", "5m", "--alert-reminder", "-1s").want(t, failure.OK)
-	if o := got.OnAlert; o.Webhook != "https://alerts.example.com/x" || strings.Join(o.Command, "|") != "tee|-a|alerts" || o.Window != 5*time.Minute || o.Reminder >= 0 || got.Tracer != nil {
-		t.Errorf("%+v", got)
+	c.run(t, "dev", "--alert-webhook", "https://alerts.example.com/x", "--alert-command", "tee -a alerts",
+		"--alert-window", "5m", "--alert-reminder", "-1s").want(t, failure.OK)
+	o := got.OnAlert
+	for _, field := range []struct {
+		name      string
+		got, want any
+	}{
+		{"o.Webhook", o.Webhook, "https://alerts.example.com/x"},
+		{`strings.Join(o.Command, "|")`, strings.Join(o.Command, "|"), "tee|-a|alerts"},
+		{"o.Window", o.Window, 5 * time.Minute},
+		{"o.Reminder < 0", o.Reminder < 0, true},
+		{"got.Tracer is nil", got.Tracer == nil, true},
+	} {
+		if field.got != field.want {
+			t.Errorf("%s is %v, want %v: %+v", field.name, field.got, field.want, got)
+		}
 	}
 	c.run(t, "dev", "--alert-webhook", "alerts.example.com").want(t, failure.Usage, "a URL like", "--alert-webhook")
 	c.run(t, "dev", "--otlp", "127.0.0.1:4317").want(t, failure.Usage, "spans cannot be sent", "correct --otlp")
@@ -206,7 +219,9 @@ func TestDevExamples(t *testing.T) {
 			cancel()
 			r := <-done
 			r.want(t, failure.OK)
-			next := regexp.MustCompile(`in another terminal: stepkeeper( --server http://127\.0\.0\.1:\d+) submit --workflow ` + name + ` --id ` + name + `-1 (\S+)order\.json && stepkeeper( --server \S+) show ` + name + "-1\n")
+			next := regexp.MustCompile(
+				`in another terminal: stepkeeper( --server http://127\.0\.0\.1:\d+) submit --workflow ` +
+					name + ` --id ` + name + `-1 (\S+)order\.json && stepkeeper( --server \S+) show ` + name + "-1\n")
 			if found := next.FindStringSubmatch(r.out + r.err); found == nil || found[1] != found[3] {
 				t.Errorf("what to do next is not written:\n%s%s", r.out, r.err)
 			}
@@ -258,7 +273,8 @@ func TestConsoleIsServed(t *testing.T) {
 	c := call{server: serve(t, b).URL, until: "http://127.0.0.1:"}
 	c.run(t, "console", "--listen", "127.0.0.1:0").want(t, failure.OK, "stepkeeper console of "+c.server+" ready on http://127.0.0.1:")
 	r := c.run(t, "console", "--listen", "127.0.0.1:0", "--output", "json")
-	if d := decodeLines(t, r.out); r.code != failure.OK || len(d) != 1 || d[0]["ready"] != true || !strings.HasPrefix(d[0]["url"].(string), "http://127.0.0.1:") {
+	if d := decodeLines(t, r.out); r.code != failure.OK || len(d) != 1 || d[0]["ready"] != true ||
+		!strings.HasPrefix(d[0]["url"].(string), "http://127.0.0.1:") {
 		t.Errorf("%+v", r)
 	}
 	stack := onStack(stacktest.New(t, stacktest.Memory()), "")
@@ -266,7 +282,8 @@ func TestConsoleIsServed(t *testing.T) {
 	stack.run(t, "console", "--listen", "127.0.0.1:0", "--stack", "Shop", "--region", "eu-central-1").want(t, failure.OK, "console of stack Shop ready")
 
 	c.until = ""
-	c.run(t, "console", "--listen", strings.TrimPrefix(c.server, "http://")).want(t, failure.General, "cannot be served", "perhaps another console; choose a port with --listen")
+	c.run(t, "console", "--listen", strings.TrimPrefix(c.server, "http://")).want(t, failure.General,
+		"cannot be served", "perhaps another console; choose a port with --listen")
 	c.run(t, "console", "--listen", "0.0.0.0:0").want(t, failure.Usage, "other machines could reach it")
 	c.run(t, "console", "--redact", "no-such.txt").want(t, failure.Usage, "no-such.txt of --redact cannot be used", "one path on each line")
 	c.run(t, "console", "--server", "ftp://x").want(t, failure.Usage, "cannot be used")
@@ -278,7 +295,8 @@ func TestDevOnAFileThatIsNotItsOwn(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(data, "stepkeeper.db"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	agents := write(t, "agents.yaml", "agents:\n  inventory: {external: true}\n  payment: {external: true}\n  shipping: {external: true}\n  notification: {external: true}\n  cloud: {external: true}\n  network: {external: true}\n  dns: {external: true}\n")
+	agents := write(t, "agents.yaml",
+		"agents:\n  inventory: {external: true}\n  payment: {external: true}\n  shipping: {external: true}\n  notification: {external: true}\n  cloud: {external: true}\n  network: {external: true}\n  dns: {external: true}\n")
 	call{}.run(t, "dev", "--data", data, "--listen", "127.0.0.1:0", "--workflows", shipped, "--agents", agents).
 		want(t, failure.General, "stepkeeper.db is empty", data, "restore a backup")
 }
@@ -310,7 +328,8 @@ func TestDevSaysWhatItServes(t *testing.T) {
 				return
 			}
 			v := call{}.run(t, "workflow", "validate", flows)
-			v.want(t, failure.Usage, "a.yaml: valid, workflow a", "b.yaml:1:1: the workflow has no steps", "c.yaml: workflow a is defined in a.yaml already; fix: give one of them another name")
+			v.want(t, failure.Usage, "a.yaml: valid, workflow a", "b.yaml:1:1: the workflow has no steps",
+				"c.yaml: workflow a is defined in a.yaml already; fix: give one of them another name")
 		})
 	}
 }
@@ -318,20 +337,27 @@ func TestDevSaysWhatItServes(t *testing.T) {
 func TestDevRunsForReal(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	agents := write(t, "agents.yaml", "agents:\n  inventory: {external: true}\n  payment: {external: true}\n  shipping: {external: true}\n  notification: {external: true}\n  cloud: {external: true}\n  network: {external: true}\n  dns: {external: true}\n")
+	agents := write(t, "agents.yaml",
+		"agents:\n  inventory: {external: true}\n  payment: {external: true}\n  shipping: {external: true}\n  notification: {external: true}\n  cloud: {external: true}\n  network: {external: true}\n  dns: {external: true}\n")
 	out := &lineWriter{lines: make(chan string, 10)}
 	s, _ := streams.Test(false)
 	s.Out = out
 	done := make(chan failure.Code, 1)
 	go func() {
 		a := New(s, func(string) string { return "" })
-		done <- a.Execute(ctx, []string{"dev", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--workflows", shipped, "--agents", agents, "--log-level", "error"})
+		done <- a.Execute(ctx, []string{
+			"dev", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--workflows", shipped, "--agents",
+			agents, "--log-level", "error",
+		})
 	}()
 	select {
 	case line := <-out.lines:
 		_, rest, _ := strings.Cut(line, " on ")
 		url, _, _ := strings.Cut(rest, " ")
-		c := call{server: url, in: `{"schema":1,"orderId":"real-1","workflow":"order","order":{"items":[],"currency":"EUR","payment":{"card":"x"},"customer":{"email":"a@b"}}}`}
+		c := call{
+			server: url,
+			in:     `{"schema":1,"orderId":"real-1","workflow":"order","order":{"items":[],"currency":"EUR","payment":{"card":"x"},"customer":{"email":"a@b"}}}`,
+		}
 		c.run(t, "submit", "-").want(t, failure.OK, "real-1: accepted")
 		c.run(t, "show", "real-1").want(t, failure.OK, "real-1  Processing", "charge-payment")
 		c.run(t, "cancel", "real-1").want(t, failure.OK, "accepted")

@@ -49,7 +49,10 @@ func TestDoctorOfAServer(t *testing.T) {
 	}
 	health = reported()
 	r := run()
-	r.want(t, failure.OK, "ok       server: it takes orders", "ok       send: what is sent is read", "ok       version: this program and the server are (devel)", "ok       clock: within 30s of that of the server", "ok       store: nothing is wrong", "ok       queues: no queue is left unattended")
+	r.want(t, failure.OK, "ok       server: it takes orders", "ok       send: what is sent is read",
+		"ok       version: this program and the server are (devel)",
+		"ok       clock: within 30s of that of the server", "ok       store: nothing is wrong",
+		"ok       queues: no queue is left unattended")
 	if strings.Contains(r.out, "fix:") {
 		t.Error(r.out)
 	}
@@ -58,8 +61,21 @@ func TestDoctorOfAServer(t *testing.T) {
 	run().want(t, failure.General, "failed   server: it takes no orders now", "failed   store: disk is full", "failed   agent mail: unauthorized since noon", "fix: the server's log says more",
 		"failed   queue requests-seats: nothing takes from it, 4 waiting, since 2026-03-01T12:00:00", "fix: is the agent seats running?")
 	lines := decodeLines(t, run("--output", "json").out)
-	if len(lines) != 8 || lines[0]["name"] != "server" || lines[0]["result"] != "failed" || lines[1]["result"] != "ok" || lines[2]["result"] != "unknown" || lines[6]["fix"] == nil {
-		t.Errorf("%v", lines)
+	if len(lines) != 8 || lines[6]["fix"] == nil {
+		t.Fatalf("%v", lines)
+	}
+	for _, field := range []struct {
+		name      string
+		got, want any
+	}{
+		{`lines[0]["name"]`, lines[0]["name"], "server"},
+		{`lines[0]["result"]`, lines[0]["result"], "failed"},
+		{`lines[1]["result"]`, lines[1]["result"], "ok"},
+		{`lines[2]["result"]`, lines[2]["result"], "unknown"},
+	} {
+		if field.got != field.want {
+			t.Errorf("%s is %v, want %v: %v", field.name, field.got, field.want, lines)
+		}
 	}
 
 	release.Version = "v1.2.3"
@@ -67,7 +83,9 @@ func TestDoctorOfAServer(t *testing.T) {
 	run().want(t, failure.OK, "ok       version: this program is (devel), and the server v1.2.3; each reads what the other writes")
 	release.Messages++
 	health = reported()
-	run().want(t, failure.General, "failed   version: this program is (devel) tasks=", "and the server was built from v1.2.3 tasks=", "fix: use the stepkeeper that the server was built from, or update the server")
+	run().want(t, failure.General, "failed   version: this program is (devel) tasks=",
+		"and the server was built from v1.2.3 tasks=",
+		"fix: use the stepkeeper that the server was built from, or update the server")
 	health = `{"ready":true}`
 	run().want(t, failure.OK, "unknown  version: not checked: the server does not say", "fix: update the server")
 	status, refusal = http.StatusForbidden, `{"status":403,"code":"forbidden","detail":"only reads pass"}`
