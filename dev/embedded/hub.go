@@ -44,13 +44,7 @@ func (h *hub) committed(c state.Change) {
 			h.rested(t)
 		}
 	}
-	switch active := t.Due != 0 && !core.OnlyWaits(t); {
-	case active && h.passive[t.OrderID] < t.Version:
-		h.active[t.OrderID] = max(h.active[t.OrderID], t.Version)
-	case !active && h.active[t.OrderID] < t.Version:
-		delete(h.active, t.OrderID)
-		h.passivate(t)
-	}
+	h.count(t)
 	for ch := range h.watchers[t.OrderID] {
 		newest := t
 		select {
@@ -61,6 +55,24 @@ func (h *hub) committed(c state.Change) {
 		default:
 		}
 		ch <- newest // there is room: only the holder of the lock sends
+	}
+}
+
+// restarted is scheduler.Config.Restarted: what was under way before the start counts too.
+func (h *hub) restarted(t *core.Task) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.count(t)
+}
+
+// count counts a version of a task as active or not, unless a newer one was counted.
+func (h *hub) count(t *core.Task) {
+	switch active := t.Due != 0 && !core.OnlyWaits(t); {
+	case active && h.passive[t.OrderID] < t.Version:
+		h.active[t.OrderID] = max(h.active[t.OrderID], t.Version)
+	case !active && h.active[t.OrderID] < t.Version:
+		delete(h.active, t.OrderID)
+		h.passivate(t)
 	}
 }
 

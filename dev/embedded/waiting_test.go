@@ -70,8 +70,13 @@ func TestOrdersThatWaitTakeNoPlace(t *testing.T) {
 		_, _, err := s.Task(t.Context(), "hourly-20260329T010000Z")
 		return err == nil
 	})
-	w.shop.hang.Store(false)
 	closeRuntime(t, s)
+	again := w.open() // the orders that were active before the restart are counted
+	if running := again.Health(t.Context()).Counts["running"]; running != 3 {
+		t.Errorf("after a restart %d orders are active, want 3", running)
+	}
+	w.shop.hang.Store(false)
+	closeRuntime(t, again)
 	if n := strings.Count(log.String(), "new orders are refused"); n != 1 || strings.Contains(log.String(), "level=ERROR") {
 		t.Errorf("the log names the limit %d times:\n%s", n, log.String())
 	}
