@@ -162,7 +162,7 @@ func recording(t *testing.T, refuses *string) *httptest.Server {
 			{Step: "charge", What: "timeout is 20s and was 10s"}, {Step: "reserve", What: "agent is another one", Refused: true}, {What: "grace is another one"}}})
 	})
 	mux.HandleFunc("GET /v1/orders/{id}/order", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, json.RawMessage(`{"orderId":"o","order":{"total":120,"customer":{"name":"Ada"},"lines":[{"sku":"a-1","card":"4111"}]}}`))
+		answer(w, json.RawMessage(`{"orderId":"o","created":"2026-03-01T12:00:00.000Z","order":{"total":120,"customer":{"name":"Ada"},"lines":[{"sku":"a-1","card":"4111"}]}}`))
 	})
 	mux.HandleFunc("GET /v1/workflows", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, json.RawMessage(`{"workflows":[{"name":"order","hash":"11111111111111111111111111111111"},{"name":"refund","problems":["line 3: <steps> is missing"]}]}`))
@@ -181,12 +181,13 @@ func recording(t *testing.T, refuses *string) *httptest.Server {
 		answer(w, view.Definition{Workflow: "order", Hash: strings.Repeat("1", 32), Steps: steps})
 	})
 	mux.HandleFunc("GET /v1/schedules", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, json.RawMessage(`{"schedules":[{"workflow":"gone","cron":"@daily","next":"2026-03-02T00:00:00Z","started":1,"starts":[],"missed":1,"skipped":[{"at":"2026-03-01T00:00:00Z","why":"the order before <x> has not ended"}]}]}`))
+		answer(w, json.RawMessage(`{"schedules":[{"workflow":"gone","cron":"@daily","overlap":"skip","next":"2026-03-02T00:00:00Z","started":1,"starts":[],"missed":1,"skipped":[{"at":"2026-03-01T00:00:00Z","why":"the order before <x> has not ended"}]}]}`))
 	})
 	mux.HandleFunc("GET /v1/statistics", func(w http.ResponseWriter, _ *http.Request) { answer(w, recordedStatistics()) })
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, json.RawMessage(`{"ready":true,"unattended":[{"queue":"requests-post","agent":"post","waiting":3,"since":"2026-03-01T12:00:33.000Z"}],"release":{"version":"v1.0.0","tasks":1,"messages":1}}`))
 	})
+	checked := likeTheAPI(t, mux)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path, q := r.URL.Path, r.URL.Query()
 		if refused := regexp.MustCompile(*refuses); *refuses != "" && (refused.MatchString(path) || refused.MatchString(path+" in "+q.Get("state"))) {
@@ -195,7 +196,7 @@ func recording(t *testing.T, refuses *string) *httptest.Server {
 			answer(w, json.RawMessage(`{"status":403,"code":"forbidden","detail":"not for you","message":"not for you"}`))
 			return
 		}
-		mux.ServeHTTP(w, r)
+		checked.ServeHTTP(w, r)
 	}))
 	t.Cleanup(s.Close)
 	return s
