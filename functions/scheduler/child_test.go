@@ -10,6 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
@@ -247,6 +248,33 @@ func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
 		}
 		if c := w.Task("p~all~0"); c == nil || c.ProcessState != core.Compensated {
 			t.Errorf("after %q a late request made %+v of the child", first, c)
+		}
+	}
+}
+
+// P41: an undone child that is asked to start by a later attempt runs the definition that the request names; one that is
+// only asked again keeps its own.
+func TestAnUndoneChildGetsTheDefinitionOfTheRequest(t *testing.T) {
+	w, _ := begun(t)
+	const id = "parent~all~2"
+	handled(t, w, childOf(w, core.AskUndo, 1))
+	own := w.Task(id).Definition
+	newer := *w.Def
+	newer.Grace++
+	if err := workflow.Seal(&newer); err != nil {
+		t.Fatal(err)
+	}
+	w.Def = &newer
+	w.Boot()
+	w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-2"))) // which stores it
+	for _, x := range []struct {
+		attempt int
+		pins    string
+		run     int
+	}{{1, own, 0}, {2, newer.Hash, 1}, {2, newer.Hash, 1}} {
+		handled(t, w, childOf(w, core.AskStart, x.attempt))
+		if task := w.Task(id); task.Definition != x.pins || task.Run != x.run {
+			t.Errorf("attempt %d: it pins %s in run %d, want %s in run %d", x.attempt, task.Definition, task.Run, x.pins, x.run)
 		}
 	}
 }

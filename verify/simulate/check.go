@@ -94,7 +94,9 @@ func (w *simulation) committed(before, after *core.Task, record *port.Record) {
 		w.trace(w.cur.p.name, "store", summary(after))
 	}
 	o.seen.dirty = true
-	o.seen.writes++
+	if !m.reminds() {
+		o.seen.writes++
+	}
 	if after.ProcessState == core.Processing && (before == nil || before.ProcessState != core.Processing) {
 		o.seen.forwardAt = w.now
 	}
@@ -746,9 +748,34 @@ func (w *simulation) sentRequest(p *process, r *message.Request) {
 	w.given(t, r)
 	w.because(t, r)
 	w.same("P12", o.seen.requests, fmt.Sprintf("%s/%d/%s", r.Step, r.Attempt, r.Key), r)
-	if bound := 100 + 20*len(w.def.Steps)*w.def.HopBudget; len(o.seen.requests) > bound {
-		w.violate("20", "order %s has made %d requests", o.id, len(o.seen.requests))
+	if bound := 100 + 20*len(w.def.Steps)*w.def.HopBudget; len(o.seen.requests) > bound && o.seen.calls() > bound {
+		w.violate("20", "order %s has made %d requests", o.id, o.seen.calls())
 	}
+}
+
+// reminds reports a commit with a reminder, of which there are as many as the question is open for (P37).
+func (m *move) reminds() bool {
+	if m.before == nil {
+		return false
+	}
+	for i := range m.after.Steps {
+		s := &m.after.Steps[i]
+		was := m.before.Step(s.Name)
+		if s.Answers != nil && was != nil && was.Answers != nil && s.Answers.Reminded > was.Answers.Reminded {
+			return true
+		}
+	}
+	return false
+}
+
+// calls counts the requests without reminders, of which there are as many as the question is open for (P37).
+func (h *history) calls() (n int) {
+	for id := range h.requests {
+		if _, key, _ := strings.Cut(id, "/"); strings.Count(key, "/") == strings.Count("1/o1/0/a", "/") { // attempt and key; a reminder has a number too
+			n++
+		}
+	}
+	return n
 }
 
 // because: drawn steps give as the reason the code with which a step before them has failed (P42).

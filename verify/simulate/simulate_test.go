@@ -122,3 +122,14 @@ steps:
 		}
 	}
 }
+
+// An order whose question is open for long sends hundreds of reminders (P37), which is no work without an end.
+func TestManyReminders(t *testing.T) {
+	sc := simulate.Scenario{Definition: simulate.Drawn(8339)} // a reminder every 3 s, for up to 16 min
+	sc.Prepare()
+	for _, seed := range []uint64{8339<<8 | 11, 8339<<8 | 192} {
+		if r := simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{}); r.Violation != nil {
+			t.Errorf("seed %d: %v", seed, r.Violation)
+		}
+	}
+}

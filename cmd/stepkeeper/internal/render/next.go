@@ -63,6 +63,9 @@ func Next(t view.Task, program string) []Advice {
 			advice = append(advice, say("see why a child has stopped", "show %s", c.Stopped[0]))
 		}
 	}
+	if t.Parent != nil && t.State == core.Compensated {
+		advice = append(advice, say("its parent decides whether it starts again", "show %s", t.Parent.OrderID))
+	}
 	if accepts(t, view.Command{Command: "resubmit", Definition: message.Latest}) {
 		advice = append(advice, say("if its definition was the cause: go on with the deployed one", "resubmit %s --definition latest", t.OrderID))
 	}
