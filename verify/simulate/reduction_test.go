@@ -175,7 +175,10 @@ var unchanging = []reflect.Type{
 
 // sharedParts finds a map, a slice or a pointer that both hold; "" where there is none.
 func sharedParts(a, b reflect.Value, path string, seen map[[2]uintptr]bool) string {
-	if !a.IsValid() || !b.IsValid() || slices.Contains(unchanging, a.Type()) || strings.Contains(a.Type().String(), "port.") || strings.Contains(a.Type().String(), "message.") {
+	if !a.IsValid() || !b.IsValid() || slices.Contains(unchanging, a.Type()) {
+		return ""
+	}
+	if name := a.Type().String(); strings.Contains(name, "port.") || strings.Contains(name, "message.") {
 		return ""
 	}
 	switch a.Kind() {
