@@ -147,7 +147,8 @@ func answer(w http.ResponseWriter, r *http.Request, b Backend, id, token string)
 	round, wrong := strconv.Atoi(r.PostForm.Get("round"))
 	value := r.PostForm.Get("value")
 	if over := (*http.MaxBytesError)(nil); errors.As(err, &over) {
-		write(w, http.StatusRequestEntityTooLarge, shown{Message: "The answer is too large. Open the link again and choose one."})
+		write(w, http.StatusRequestEntityTooLarge,
+			shown{Message: "The answer is too large. Open the link again and choose one."})
 		return
 	}
 	if err != nil || wrong != nil || round < 1 || value == "" || len(value) > core.MaxApproval {

@@ -37,8 +37,8 @@ type workflows struct {
 	now  atomic.Pointer[deployed]
 }
 
-// loadFiles reads every workflow file of the folder, against the agents that exist. Once the runtime is open it
-// refuses files that make tokens with keys that others may use; before, wire ends the start.
+// loadFiles reads every workflow file of the folder, against the agents that exist. Once the runtime is open
+// it refuses files that make tokens with keys that others may use; before, wire ends the start.
 func (s *Runtime) loadFiles(dir string) ([]source.File, error) {
 	files, err := source.LoadDir(dir, source.Options{KnownAgents: s.agentNames()})
 	if err != nil || s.tokens == nil {
@@ -50,7 +50,8 @@ func (s *Runtime) loadFiles(dir string) ([]source.File, error) {
 			continue
 		}
 		if err := token.Exposed(s.options.Data); err != nil {
-			f.Problems = append(f.Problems, source.Problem{File: f.Name, Severity: source.SeverityError, What: err.Error()})
+			f.Problems = append(f.Problems,
+				source.Problem{File: f.Name, Severity: source.SeverityError, What: err.Error()})
 			f.Workflow, f.Definition = f.Definition.Name, nil
 		}
 	}

@@ -107,12 +107,14 @@ func (s *settings) open(ctx context.Context, environment deployment.Process) (po
 }
 
 // ofDev is what to do if the queues of a `stepkeeper dev` are meant.
-const ofDev = "for the queues of a `stepkeeper dev` on this machine set AWS_ENDPOINT_URL_SQS=http://127.0.0.1:8377"
+const ofDev = "for the queues of a `stepkeeper dev` on this machine " +
+	"set AWS_ENDPOINT_URL_SQS=http://127.0.0.1:8377"
 
 // unreached adds to the error of a queue what to do if its server is not there.
 func unreached(err error) error {
 	if endpoint := awsclient.Endpoint("sqs"); endpoint != "" {
-		return fmt.Errorf("%w\nis `stepkeeper dev` running at %s? start it, or set AWS_ENDPOINT_URL_SQS to its address", err, endpoint)
+		return fmt.Errorf("%w\nis `stepkeeper dev` running at %s? "+
+			"start it, or set AWS_ENDPOINT_URL_SQS to its address", err, endpoint)
 	}
 	return fmt.Errorf("%w\ncheck the network, and AWS_REGION; %s", err, ofDev)
 }

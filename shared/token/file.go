@@ -37,8 +37,8 @@ func Open(folder string, replace bool, now core.Time) (*Keys, error) {
 	return k, write(name, k.Encode())
 }
 
-// Exposed returns an error if every user of the machine may use the keys of a data folder. A group may: fsGroup of
-// Kubernetes lets a group read each file of a volume.
+// Exposed returns an error if every user of the machine may use the keys of a data folder. A group may:
+// fsGroup of Kubernetes lets a group read each file of a volume.
 func Exposed(folder string) error {
 	name := filepath.Join(folder, FileName)
 	info, err := os.Stat(name)
@@ -48,8 +48,8 @@ func Exposed(folder string) error {
 	case err != nil:
 		return fmt.Errorf("the keys of tokens: %w", err)
 	case info.Mode().Perm()&0o007 != 0 && runtime.GOOS != "windows": // whose modes do not tell users apart
-		return fmt.Errorf("others of this machine may use the keys of tokens in %s (mode %#o); run chmod 600 on it, "+
-			"and replace the key if one may have read it", name, info.Mode().Perm())
+		return fmt.Errorf("others of this machine may use the keys of tokens in %s (mode %#o); "+
+			"run chmod 600 on it, and replace the key if one may have read it", name, info.Mode().Perm())
 	}
 	return nil
 }

@@ -112,8 +112,9 @@ func newAgentValidate(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "validate FILE",
 		Short: "Check an agents file, and report what to fix",
-		Long: "Check an agents file as `stepkeeper dev` does at its start. Environment variables that the file names and\n" +
-			"that are not set here are a warning: they need to be set where it runs. The exit code is 2 if there is an error.",
+		Long: "Check an agents file as `stepkeeper dev` does at its start. Environment variables that the file\n" +
+			"names and that are not set here are a warning: they need to be set where it runs. The exit code is 2\n" +
+			"if there is an error.",
 		Example:           "  stepkeeper agent validate agents.yaml",
 		Args:              args(cobra.ExactArgs(1), "an agents file"),
 		ValidArgsFunction: completeWorkflowFiles,
@@ -125,7 +126,8 @@ func newAgentValidate(a *App) *cobra.Command {
 			if a.JSON() {
 				return a.printJSON(c)
 			}
-			fmt.Fprintf(a.Streams.Out, "%s: %s, %s: %s\n", c.File, a.Streams.Style().Good("valid"), view.Count(len(c.Agents), "agent"), strings.Join(c.Agents, ", "))
+			fmt.Fprintf(a.Streams.Out, "%s: %s, %s: %s\n", c.File, a.Streams.Style().Good("valid"),
+				view.Count(len(c.Agents), "agent"), strings.Join(c.Agents, ", "))
 			return nil
 		},
 	}
@@ -136,12 +138,14 @@ func (a *App) checkAgents(file string) (checkedAgents, error) {
 	c, unset, err := agentsfile.Check(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return checkedAgents{}, failure.New(failure.NotFound, "check the name", "there is no agents file %s", file)
+		err = failure.New(failure.NotFound, "check the name", "there is no agents file %s", file)
+		return checkedAgents{}, err
 	case err != nil:
 		return checkedAgents{}, failure.New(failure.Usage, "", "%v", err)
 	}
 	if len(unset) > 0 && !a.JSON() {
-		a.warn(fmt.Sprintf("agents file %s: not set here: %s; set them before the start", file, strings.Join(unset, ", ")))
+		names := strings.Join(unset, ", ")
+		a.warn(fmt.Sprintf("agents file %s: not set here: %s; set them before the start", file, names))
 	}
 	return checkedAgents{file, true, slices.Sorted(maps.Keys(c.Agents)), append([]string{}, unset...)}, nil
 }

@@ -125,7 +125,8 @@ func (o *watchOptions) draw(s *screen, last, task view.Task) error {
 		return s.frame(func(w io.Writer) { o.app.page().Task(w, task) })
 	default:
 		for _, line := range changes(render.Cleaned(last), render.Cleaned(task), o.app.Now()) {
-			_, err := fmt.Fprintf(o.app.Streams.Out, "%s  %s\n", o.app.Now().UTC().Format("15:04:05.000 UTC"), line)
+			at := o.app.Now().UTC().Format("15:04:05.000 UTC")
+			_, err := fmt.Fprintf(o.app.Streams.Out, "%s  %s\n", at, line)
 			if err != nil {
 				return written(err)
 			}
@@ -235,7 +236,8 @@ func (o *watchOptions) drawList(s *screen, seen map[string]view.Summary, orders 
 			}
 			continue
 		}
-		_, err := fmt.Fprintf(a.Streams.Out, "%s  %s  %s\n", a.Now().UTC().Format("15:04:05.000 UTC"), order.OrderID, order.State)
+		at := a.Now().UTC().Format("15:04:05.000 UTC")
+		_, err := fmt.Fprintf(a.Streams.Out, "%s  %s  %s\n", at, order.OrderID, order.State)
 		if err != nil {
 			return written(err)
 		}

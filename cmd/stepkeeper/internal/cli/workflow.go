@@ -355,8 +355,8 @@ func (a *App) workflows(ctx context.Context) ([]client.Workflow, error) {
 	return c.Workflows(ctx)
 }
 
-// knownWorkflow refuses the name of a workflow that selected no order if the server does not know it either. A
-// stack cannot list its workflows.
+// knownWorkflow refuses the name of a workflow that selected no order if the server does not know it either.
+// A stack cannot list its workflows.
 func (a *App) knownWorkflow(ctx context.Context, c *client.Client, name string) error {
 	if name == "" || a.stack != "" {
 		return nil

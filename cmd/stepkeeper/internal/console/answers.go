@@ -31,7 +31,8 @@ type question struct {
 func (s *server) answers(ctx context.Context, r *http.Request, _ *kept) (content, error) {
 	f := filterOf(r)
 	f.State, f.Code, f.Older = "", "", ""
-	asking, next, err := s.asking(ctx, client.Query{State: core.Processing, Workflow: f.Workflow, Step: f.Step, IDPrefix: f.Prefix}, f.Cursor)
+	chosen := client.Query{State: core.Processing, Workflow: f.Workflow, Step: f.Step, IDPrefix: f.Prefix}
+	asking, next, err := s.asking(ctx, chosen, f.Cursor)
 	if err != nil {
 		return content{}, err
 	}
@@ -61,9 +62,12 @@ func (s *server) answers(ctx context.Context, r *http.Request, _ *kept) (content
 	return content{Title: "Answers", Template: "answers", Data: data}, nil
 }
 
-// asking finds orders that wait for an answer, about as many as one page shows, and where the next page begins. It reads
-// large pages, because most orders may wait for something else, and goes through one that holds too many in small ones.
-func (s *server) asking(ctx context.Context, q client.Query, cursor string) (ids []string, next string, err error) {
+// asking finds orders that wait for an answer, about as many as one page shows, and the cursor of the next
+// page. It reads large pages, because most orders may wait for something else, and goes through a page that
+// holds too many in small ones.
+func (s *server) asking(ctx context.Context, q client.Query, cursor string) (ids []string, next string,
+	err error,
+) {
 	q.PageSize = mostCounted
 	for looked := 0; ; {
 		orders, after, err := s.Client.Page(ctx, q, cursor)

@@ -49,7 +49,8 @@ func (s *server) mayAct(w http.ResponseWriter, r *http.Request) bool {
 		s.refuse(w, r, http.StatusForbidden, "This console only reads (--read-only).", "Use the command line, or a console without --read-only.")
 		return false
 	case errors.As(err, &over):
-		s.refuse(w, r, http.StatusRequestEntityTooLarge, fmt.Sprintf("The form is larger than %d bytes.", over.Limit), "Go back, and send less.")
+		s.refuse(w, r, http.StatusRequestEntityTooLarge,
+			fmt.Sprintf("The form is larger than %d bytes.", over.Limit), "Go back, and send less.")
 		return false
 	case err != nil:
 		s.refuse(w, r, http.StatusBadRequest, "The form cannot be read.", "Go back, and send it again.")

@@ -35,11 +35,13 @@ func explained(err error, data []byte) error {
 		var file any
 		_ = yaml.Unmarshal(data, &file) // it was parsed already
 		known := knownFields(reflect.TypeFor[httpagent.Config](), file, key)
-		what, fix = fmt.Sprintf("unknown field %.60s", key), suggest.DidYouMean(key, known, "known here: "+strings.Join(known, ", "))
+		what = fmt.Sprintf("unknown field %.60s", key)
+		fix = suggest.DidYouMean(key, known, "known here: "+strings.Join(known, ", "))
 	case errors.As(err, &kind):
 		what, fix = fmt.Sprintf("%.60q is not what is expected here", key), "write "+expected(kind.DstType)
 	case errors.As(err, &node):
-		what, fix = fmt.Sprintf("%.60q is not what is expected here", key), "write fields below it, each as NAME: VALUE"
+		what = fmt.Sprintf("%.60q is not what is expected here", key)
+		fix = "write fields below it, each as NAME: VALUE"
 		if node.Expected == ast.SequenceType {
 			fix = "write a list, like [a, b]"
 		}
@@ -104,8 +106,8 @@ func expected(t reflect.Type) string {
 	return "fields below it, each as NAME: VALUE"
 }
 
-// Check checks a file of agents where it does not run: it stands in for variables that are not set, and returns
-// their names.
+// Check checks a file of agents where it does not run: it stands in for variables that are not set, and
+// returns their names.
 func Check(file string) (c httpagent.Config, unset []string, err error) {
 	data, err := text(file)
 	if err != nil {
@@ -123,7 +125,9 @@ func Check(file string) (c httpagent.Config, unset []string, err error) {
 			c.Agents[name] = a
 		}
 	}
-	c, err = httpagent.Complete(c, func(name string) (string, bool) { return cmp.Or(os.Getenv(name), "unset"), true })
+	c, err = httpagent.Complete(c, func(name string) (string, bool) {
+		return cmp.Or(os.Getenv(name), "unset"), true
+	})
 	if err != nil {
 		err = fmt.Errorf("agents file %s: %w", file, err)
 	}
