@@ -153,6 +153,19 @@ func TestMoveOfAQuestion(t *testing.T) {
 	}
 }
 
+// P35, P49: after a move an open question shows what counts: who may answer, and how many are needed, as it was asked.
+func TestAMovedQuestionShowsWhatCounts(t *testing.T) {
+	d := newDesk(t, asked(`{"need":2}`))
+	d.decide(d.submit)
+	to := asked(`{"question":"may it?","need":1,"who":["ann"]}`, func(s *core.StepDefinition) { s.Input = json.RawMessage(`"another"`) })
+	to.Hash = "another"
+	d.decide(core.Move{ID: "m", To: core.Target{Definition: to}})
+	input, err := core.InputOf(to, d.order, d.task, 0)
+	if want := `{"question":"may it?","need":2,"timeout":"1h0m0s"}`; err != nil || string(input) != want {
+		t.Errorf("the question is %s (%v), want %s", input, err, want)
+	}
+}
+
 // P37, P49: a reminder that was sent is not sent again after a move, since the new definition may ask otherwise under the same key. The
 // next one goes out with what the new definition says.
 func TestAReminderIsNotSentAgainAfterAMove(t *testing.T) {

@@ -273,6 +273,7 @@ type Environment struct {
 // step (P20); its text is shown to the operator and must not contain order data.
 type Expressions interface {
 	Input(step int, env Environment) (json.RawMessage, error)
+	InputReads(step int) []string                                 // names of the steps whose results Input depends on
 	UndoInput(step int, env Environment) (json.RawMessage, error) // only called where Undo.Input is set
 	When(step int, env Environment) (bool, error)
 	Output(env Environment) (json.RawMessage, error)   // only called where Output is set

@@ -206,7 +206,7 @@ func free(d, n *StepDefinition) (all []Difference) {
 		}
 	}
 	add("wait is another one; where it has begun, it ends when it would have", d.Wait != nil && n.Wait != nil && (*d.Wait != *n.Wait || !bytes.Equal(d.Input, n.Input)))
-	add("question is another one; where it was asked, who may answer, and until when, stays", d.Answer != nil && n.Answer != nil && (!bytes.Equal(d.Input, n.Input) || !d.Answer.waits(n.Answer)))
+	add("question is another one; where it was asked, who may answer, how many are needed, and until when, stays", d.Answer != nil && n.Answer != nil && (!bytes.Equal(d.Input, n.Input) || !d.Answer.waits(n.Answer)))
 	add("code or message is another one", d.Fail != nil && n.Fail != nil && *d.Fail != *n.Fail)
 	add("children have another definition, which holds for those that have not started, and for those that start again", d.Each != nil && n.Each != nil &&
 		d.Each.Workflow == n.Each.Workflow && d.Each.Definition != n.Each.Definition)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -110,6 +111,22 @@ func (x *Expressions) compileStep(i int, s *core.StepDefinition, scope Scope, an
 // Input evaluates a step's input; nil where the step has none.
 func (x *Expressions) Input(step int, env core.Environment) (json.RawMessage, error) {
 	return evaluate(x.inputs[step], &env)
+}
+
+// InputReads returns the names of the steps whose outputs or failures the input of a step reads, sorted.
+func (x *Expressions) InputReads(step int) []string {
+	reads := map[string]bool{}
+	if t := x.inputs[step]; t != nil {
+		for _, p := range t.holes {
+			for _, name := range p.steps { // in any order: they are sorted below
+				reads[name] = true
+			}
+			for _, f := range p.facts { // in any order
+				reads[f.step] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(reads))
 }
 
 // Items walks the list that the input of a step evaluates to.

@@ -38,6 +38,7 @@ func (noInput) Input(int, core.Environment) (json.RawMessage, error) {
 	b, err := json.Marshal(core.Question{Who: persons(), Need: new(len(persons())), NotSelf: new(strings.Repeat("x", 128))})
 	return b, err
 }
+func (noInput) InputReads(int) []string                                  { return nil }
 func (noInput) UndoInput(int, core.Environment) (json.RawMessage, error) { return nil, nil }
 func (noInput) When(int, core.Environment) (bool, error)                 { return true, nil }
 func (noInput) CheckAnswer(int, json.RawMessage) error                   { return nil }

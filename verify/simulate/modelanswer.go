@@ -112,6 +112,10 @@ func (m *model) takes(i int, c *message.Control) (yes, vote bool) {
 		c.Run != t.Run, s.State == core.Skipped, c.Step != "" && c.Round != round, !m.shaped(d, c.Value):
 		return false, false
 	}
+	question := m.question(i)
+	if !may(question, c.By) {
+		return false, false
+	}
 	if v, decided := m.decidedAs(s); decided { // the same once more changes nothing
 		return string(v.Value) == string(c.Value) && (v.By != core.ByTimeout || string(v.Value) != "null"), false
 	}
@@ -121,11 +125,30 @@ func (m *model) takes(i int, c *message.Control) (yes, vote bool) {
 	}
 	for _, v := range a.Votes {
 		if v.By == c.By || d.Answer.Event != "" {
-			return string(v.Value) == string(c.Value) && may(a, c.By), false
+			return string(v.Value) == string(c.Value), false
 		}
 	}
-	vote = may(a, c.By) && len(a.Votes) < 32 && (d.Answer.Event == "" || m.eventFits(i, c))
+	vote = len(a.Votes) < 32 && (d.Answer.Event == "" || m.eventFits(i, c))
 	return vote, vote
+}
+
+// question is who may answer: as it was stored, or, before the claim, as it is known where it reads nothing that may still change (P36).
+func (m *model) question(i int) *core.Answers {
+	s, d := &m.t.Steps[i], &m.def.Steps[i]
+	if s.Answers != nil && s.Answers.Need > 0 {
+		return s.Answers
+	}
+	if d.Input != nil {
+		for _, name := range m.def.Expr.InputReads(i) {
+			if !passed(m.t.Step(name)) {
+				return &core.Answers{}
+			}
+		}
+	}
+	if a, _, ok := m.asked(i); ok {
+		return a
+	}
+	return &core.Answers{}
 }
 
 // eventFits: the value of an event is kept where the reserve stays free beside it (P28). Within what the model does
@@ -232,6 +255,13 @@ func (m *model) asked(i int) (a *core.Answers, timeout core.Duration, ok bool) {
 func (m *model) claimAnswer(i int) {
 	s := &m.t.Steps[i]
 	a, timeout, _ := m.asked(i)
+	if s.Answers != nil && s.Output == nil { // who is refused only now is told why
+		for _, v := range s.Answers.Votes {
+			if !may(a, v.By) || !m.shaped(&m.def.Steps[i], v.Value) {
+				a.Verdicts = lastEight(a.Verdicts, core.Verdict{Command: "answer"})
+			}
+		}
+	}
 	s.Attempt++
 	m.first(s)
 	s.State, s.Cause, s.NoEffect, s.ClaimedAt, s.WakeAt, s.Answers, s.Output = core.Waiting, m.cause, 0, m.now, m.now.Add(timeout), a, nil
@@ -367,6 +397,9 @@ func (m *move) answers(was, s *core.Step) {
 		m.fail("P35", "step %s is answered, and is %s with %d failures", s.Name, s.State, s.FailureCount)
 	}
 	for _, v := range verdictsOf(s) {
+		if v.ID == "" { // of a vote that did not count at the claim
+			continue
+		}
 		if yes, known := m.o.seen.answered[v.ID]; known && yes != v.Accepted {
 			m.fail("P36", "answer %s got the verdict %v, and now %v", v.ID, yes, v.Accepted)
 		}

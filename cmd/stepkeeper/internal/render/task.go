@@ -337,6 +337,8 @@ func (p Page) note(s view.Step) string {
 		notes = append(notes, "refused, without effect")
 	case s.NoEffect != 0:
 		notes = append(notes, "without effect")
+	case s.State == core.Failed && s.Kind != "": // it asked no agent
+		notes = append(notes, decided(s)...)
 	case s.State == core.Failed:
 		notes = append(notes, "in doubt whether it happened")
 	}
