@@ -389,7 +389,9 @@ func TestOutputs(t *testing.T) {
 		"EngineRequestsPaymentUrl": "RequestsPayment", "EngineRequestsPaymentDeadUrl": "RequestsPaymentDead",
 		"EngineOrdersTable": "Orders", "EngineTasksTable": "Tasks", "EngineDefinitionsTable": "Definitions", "EngineAlertsTopic": "Alerts",
 		"EngineShards": "8", "EngineFinished": "false", "EngineVersion": "1",
-		"EngineAgentPaymentFunction": "AgentPayment", "EngineConcurrency": "36", "EngineSharedConcurrency": "36", "EngineRelease": view.Built().String(), "EngineSchedulerFunction": "Scheduler", "EngineFairQueues": "false", "EnginePaused": "false",
+		"EngineAgentPaymentFunction": "AgentPayment", "EngineConcurrency": "36",
+		"EngineSharedConcurrency": "36", "EngineRelease": view.Built().String(),
+		"EngineSchedulerFunction": "Scheduler", "EngineFairQueues": "false", "EnginePaused": "false",
 		"EngineApplicationPolicy": "Application", "EngineOperatorPolicy": "Operator", "EngineSupervisorFunction": "Supervisor",
 	} {
 		same(t, "output "+name, target(x.Outputs[name].Value), want)

@@ -236,9 +236,16 @@ func TestCommands(t *testing.T) {
 	}
 	hash := strings.Repeat("0123456789abcdef", 2)
 	for body, want := range map[string]message.Control{
-		`{"id":"c-3","command":3,"definition":"latest"}`:                                           {Schema: 1, Kind: message.Move, OrderID: "o", ID: "c-3", Command: 3, Definition: "latest"},
-		`{"id":"c-4","command":3,"definition":"` + hash + `"}`:                                     {Schema: 1, Kind: message.Resubmit, OrderID: "o", ID: "c-4", Command: 3, Definition: hash},
-		`{"id":"c-5","command":3,"step":"charge","input":"` + strings.Repeat("x", 32<<10-2) + `"}`: {Schema: 2, Kind: message.Resubmit, OrderID: "o", ID: "c-5", Command: 3, Step: "charge", Input: []byte(`"` + strings.Repeat("x", 32<<10-2) + `"`)},
+		`{"id":"c-3","command":3,"definition":"latest"}`: {
+			Schema: 1, Kind: message.Move, OrderID: "o", ID: "c-3", Command: 3, Definition: "latest",
+		},
+		`{"id":"c-4","command":3,"definition":"` + hash + `"}`: {
+			Schema: 1, Kind: message.Resubmit, OrderID: "o", ID: "c-4", Command: 3, Definition: hash,
+		},
+		`{"id":"c-5","command":3,"step":"charge","input":"` + strings.Repeat("x", 32<<10-2) + `"}`: {
+			Schema: 2, Kind: message.Resubmit, OrderID: "o", ID: "c-5", Command: 3, Step: "charge",
+			Input: []byte(`"` + strings.Repeat("x", 32<<10-2) + `"`),
+		},
 	} {
 		a = r.post("/v1/orders/o/"+string(want.Kind), body)
 		if got := r.backend.Commands[len(r.backend.Commands)-1]; a.status != 200 || !reflect.DeepEqual(got, want) {

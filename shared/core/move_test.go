@@ -305,7 +305,9 @@ func TestMoveGoesOn(t *testing.T) {
 func TestMoveOfSkippedAndUndoneSteps(t *testing.T) {
 	d := moving(t)
 	d.task.Steps[2].State = core.Skipped
-	if v := d.command(t, core.Move{ID: "m", Command: 4, To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")))}}, core.SizeLimit{}).Verdict; v.Accepted || !strings.Contains(v.Reason, "step c: it is removed, and was skipped") {
+	short := core.Target{Definition: target("fedcba", step("a"), step("b", after("a")))}
+	v := d.command(t, core.Move{ID: "m", Command: 4, To: short}, core.SizeLimit{}).Verdict
+	if v.Accepted || !strings.Contains(v.Reason, "step c: it is removed, and was skipped") {
 		t.Errorf("a skipped step is removed: %+v", v)
 	}
 	d = moving(t)

@@ -72,10 +72,12 @@ func TestEdgesOfAnAgent(t *testing.T) {
 }
 
 func TestDefaultsAndSizes(t *testing.T) {
-	c, err := Parse(
-		[]byte(
-			`agents: {a: {url: "https://a.example"}, b: {url: "https://a.example", maxResponse: 4096}, c: {url: "https://a.example", maxResponse: "2 KiB"}, e: {url: "https://a.example", maxResponse: 0}, d: {url: "https://a.example", maxResponse: '3MiB'}}`),
-		env())
+	c, err := Parse([]byte(`agents: {
+  a: {url: "https://a.example"},
+  b: {url: "https://a.example", maxResponse: 4096},
+  c: {url: "https://a.example", maxResponse: "2 KiB"},
+  e: {url: "https://a.example", maxResponse: 0},
+  d: {url: "https://a.example", maxResponse: '3MiB'}}`), env())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -133,8 +133,13 @@ func TestDoctorOfAStack(t *testing.T) {
 	c := call{openStack: func(context.Context, string, aws.Options, ...client.Option) (*client.Client, error) {
 		return w.Client(), nil
 	}}
-	c.run(t, "doctor", "--stack", "Shop").want(t, failure.OK, "ok       stack: Shop in us-east-1 has 0 workflows and 0 agents", "unknown  dead letters of intake: not checked: ", "ok       concurrency: its functions may run 0 at a time, and the account allows 10",
-		"ok       send: IAM allows arn:aws:iam::000000000000:role/ops to send orders and commands", "ok       version: this program and the stack are (devel)", "unknown  messages in flight: not checked: queue \"replies\"", "unknown  table writes: not checked: ",
+	c.run(t, "doctor", "--stack", "Shop").want(t, failure.OK,
+		"ok       stack: Shop in us-east-1 has 0 workflows and 0 agents",
+		"unknown  dead letters of intake: not checked: ",
+		"ok       concurrency: its functions may run 0 at a time, and the account allows 10",
+		"ok       send: IAM allows arn:aws:iam::000000000000:role/ops to send orders and commands",
+		"ok       version: this program and the stack are (devel)",
+		"unknown  messages in flight: not checked: queue \"replies\"", "unknown  table writes: not checked: ",
 		"ok       code storage: the functions and layers of the account have 1 MB, and AWS Lambda keeps 10 MB")
 	w.Parts.Lambda = states{"m-intake": "Disabled"}
 	w.Parts.Outputs.Release.Messages--

@@ -42,7 +42,12 @@ type tab struct {
 // watch collects violations of the content security policy, and how far the layout has moved.
 const watch = `window.violations = []; window.shifted = 0; window.moved = [];
 document.addEventListener("securitypolicyviolation", (e) => violations.push(e.violatedDirective + " " + e.blockedURI + " " + e.sample));
-new PerformanceObserver((l) => { for (const e of l.getEntries()) if (!e.hadRecentInput) { shifted += e.value; moved.push(...e.sources.map((s) => s.node?.parentElement?.outerHTML.slice(0, 200) ?? "")); } }).observe({type: "layout-shift", buffered: true});`
+new PerformanceObserver((l) => {
+	for (const e of l.getEntries()) if (!e.hadRecentInput) {
+		shifted += e.value;
+		moved.push(...e.sources.map((s) => s.node?.parentElement?.outerHTML.slice(0, 200) ?? ""));
+	}
+}).observe({type: "layout-shift", buffered: true});`
 
 func newTab(t *testing.T) *tab {
 	t.Helper()
@@ -247,10 +252,15 @@ func TestBrowserPages(t *testing.T) {
 	for _, p := range []struct{ name, path, text string }{
 		{"overview", "/", "Incidents"}, {"orders", "/orders", "web-2026-000"}, {"order", "/orders/web-2026-003", "What to do next"},
 		{"order-timeline", "/orders/web-2026-003?show=timeline", "received"}, {"incidents", "/incidents", "charge"},
-		{"waiting", "/waiting", "an agent's reply"}, {"answers", "/answers", "approve"}, {"bulk", "/bulk?command=resubmit&step=charge", "Send resubmit to 12 orders"}, {"bulk-none", "/bulk/none", "no such list"}, {"workflows", "/workflows", "expense"},
+		{"waiting", "/waiting", "an agent's reply"}, {"answers", "/answers", "approve"},
+		{"bulk", "/bulk?command=resubmit&step=charge", "Send resubmit to 12 orders"},
+		{"bulk-none", "/bulk/none", "no such list"}, {"workflows", "/workflows", "expense"},
 		{"health", "/health", "it takes orders"}, {"workflow", "/workflows/order", "Versions that orders run"}, {"move", "/orders/web-2026-003/move", "After the move"},
 		{"move-simulated", "/orders/web-2026-003/move?simulate=1", "No violation in 2000 seeds"},
-		{"missing", "/orders/nothing", "There is no such order."}, {"bad-filter", "/orders?older=soon", "write it like"}, {"empty", "/orders?state=Closed", "No such orders"}, {"order-messages", "/orders/web-2026-003?show=messages", "alert Error"},
+		{"missing", "/orders/nothing", "There is no such order."},
+		{"bad-filter", "/orders?older=soon", "write it like"},
+		{"empty", "/orders?state=Closed", "No such orders"},
+		{"order-messages", "/orders/web-2026-003?show=messages", "alert Error"},
 	} {
 		b.do(call(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{}), chromedp.EmulateViewport(1280, 900))
 		b.open(p.path)

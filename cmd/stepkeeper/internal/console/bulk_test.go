@@ -156,8 +156,18 @@ func TestBulkStopsWhereTooManyFailAgain(t *testing.T) {
 	pace := quick
 	pace.Canary, pace.Rate = 0, 20
 	r := w.work(context.Background(), w.list(why, pace), nil)
-	if len(r.Again) < 5 || len(r.Again) > 30 || len(r.NotSent) != 40-len(r.Again) || !regexp.MustCompile(`^([5-9]|[12]\d|30) of ([5-9]|[12]\d|30) failed again$`).MatchString(r.Stopped) || len(r.Fixed) > 0 {
-		t.Errorf("%+v", r)
+	if n := len(r.Again); n < 5 || n > 30 {
+		t.Errorf("%d failed again, want 5 to 30: %+v", n, r)
+	}
+	if got, want := len(r.NotSent), 40-len(r.Again); got != want {
+		t.Errorf("%d were not sent, want %d: %+v", got, want, r)
+	}
+	stopped := regexp.MustCompile(`^([5-9]|[12]\d|30) of ([5-9]|[12]\d|30) failed again$`)
+	if !stopped.MatchString(r.Stopped) {
+		t.Errorf("it stopped because of %q, want %s", r.Stopped, stopped)
+	}
+	if len(r.Fixed) > 0 {
+		t.Errorf("fixed: %+v, want none", r.Fixed)
 	}
 }
 
@@ -461,10 +471,14 @@ func TestBulkPages(t *testing.T) {
 	if r := w.work(context.Background(), files[0], nil); len(r.Fixed) != 13 {
 		t.Errorf("%+v", r)
 	}
-	for path, text := range map[string]string{"/bulk/none": "A list of another process goes on with `stepkeeper bulk continue FILE`.", "/bulk?command=resubmit&older=soon": "write a duration", "/bulk?command=resubmit&step=none": "No such orders.",
+	for path, text := range map[string]string{
+		"/bulk/none":                        "A list of another process goes on with `stepkeeper bulk continue FILE`.",
+		"/bulk?command=resubmit&older=soon": "write a duration",
+		"/bulk?command=resubmit&step=none":  "No such orders.",
 		"/bulk?command=resolve&resolve-step=charge&fact=happened&state=processed":        "bulk resolve charge happened --where state=processed --reason",
 		"/bulk?command=resolve&resolve-step=a%27%3Breboot&fact=happened&state=processed": "bulk resolve 'a'\\'';reboot' happened --where state=processed --reason",
-		"/bulk?command=move&definition=latest&state=processed&workflow=order":            "bulk move --definition latest --where state=processed,workflow=order --reason"} {
+		"/bulk?command=move&definition=latest&state=processed&workflow=order":            "bulk move --definition latest --where state=processed,workflow=order --reason",
+	} {
 		_, body := w.get(path)
 		wants(t, body, text)
 	}

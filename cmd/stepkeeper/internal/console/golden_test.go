@@ -64,8 +64,17 @@ func recorded() []view.Task {
 			{Command: "resubmit", Definition: "latest"}, {Command: "move", Definition: "latest"}}}
 	undone := view.Task{OrderID: "undone", Workflow: "order", State: core.Compensating, Why: core.WhyFailure, Created: moment(2), Error: stopped, UndoneFor: stopped,
 		UndoWait: &view.UndoWait{Step: "reserve", For: "quiet", Until: moment(80), LastEffect: moment(80)},
-		Steps: []view.Step{{Name: "reserve", State: core.UndoWait, Agent: "stock", Operation: "reserve", Attempts: 1, FirstAt: moment(3), ClaimedAt: moment(3), FinishedAt: moment(4), WakeAt: moment(80), Undo: &view.Undo{Operation: "release", QuietBy: moment(80)}},
-			{Name: "charge", State: core.Failed, Agent: "payment", Operation: "charge", After: []string{"reserve"}, Attempts: 1, FirstAt: moment(4), ClaimedAt: moment(4)}}}
+		Steps: []view.Step{
+			{
+				Name: "reserve", State: core.UndoWait, Agent: "stock", Operation: "reserve", Attempts: 1,
+				FirstAt: moment(3), ClaimedAt: moment(3), FinishedAt: moment(4), WakeAt: moment(80),
+				Undo: &view.Undo{Operation: "release", QuietBy: moment(80)},
+			},
+			{
+				Name: "charge", State: core.Failed, Agent: "payment", Operation: "charge",
+				After: []string{"reserve"}, Attempts: 1, FirstAt: moment(4), ClaimedAt: moment(4),
+			},
+		}}
 	closed := view.Task{OrderID: "closed", Workflow: "order", State: core.Closed, Ended: true, Created: moment(1), EndedAt: moment(50), Closed: &core.Closing{By: "ben", Reason: "paid <in> cash"},
 		Parent: &view.Parent{OrderID: "busy", Step: "parcels", Index: 1}, Steps: steps[:1]}
 	return []view.Task{busy, broken, undone, closed}
@@ -78,9 +87,18 @@ func timed() view.Task {
 		{Name: "tried-three-times", State: core.Compensated, Agent: "stock", Operation: "reserve", Attempts: 3, FirstAt: moment(2), ClaimedAt: moment(45), FinishedAt: moment(20), Undo: &view.Undo{Operation: "release"}},
 		{Name: "claimed-again", State: core.Processed, Agent: "stock", Operation: "reserve", Attempts: 2, FirstAt: moment(3), ClaimedAt: moment(10), FinishedAt: moment(14)},
 		{Name: "being-undone", State: core.Processing, Agent: "stock", Operation: "reserve", After: []string{"claimed-again"}, Attempts: 2, FirstAt: moment(16), ClaimedAt: moment(46), FinishedAt: moment(30), Undo: running},
-		{Name: "waits-for-its-undo", State: core.UndoWait, Agent: "stock", Operation: "reserve", After: []string{"being-undone", "claimed-again"}, Attempts: 1, FirstAt: moment(31), ClaimedAt: moment(31), FinishedAt: moment(32), WakeAt: moment(80), Undo: &view.Undo{Operation: "release"}},
+		{
+			Name: "waits-for-its-undo", State: core.UndoWait, Agent: "stock", Operation: "reserve",
+			After: []string{"being-undone", "claimed-again"}, Attempts: 1, FirstAt: moment(31),
+			ClaimedAt: moment(31), FinishedAt: moment(32), WakeAt: moment(80),
+			Undo: &view.Undo{Operation: "release"},
+		},
 		{Name: "backs-off-in-its-undo", State: core.Waiting, Agent: "stock", Operation: "reserve", Attempts: 1, FirstAt: moment(4), ClaimedAt: moment(47), Undo: running},
-		{Name: "undone-first", State: core.Compensated, Agent: "stock", Operation: "reserve", After: []string{"tried-three-times", "event"}, Attempts: 1, FirstAt: moment(21), ClaimedAt: moment(35), FinishedAt: moment(22), Undo: &view.Undo{Operation: "release"}},
+		{
+			Name: "undone-first", State: core.Compensated, Agent: "stock", Operation: "reserve",
+			After: []string{"tried-three-times", "event"}, Attempts: 1, FirstAt: moment(21),
+			ClaimedAt: moment(35), FinishedAt: moment(22), Undo: &view.Undo{Operation: "release"},
+		},
 		{Name: "undone-alone", State: core.Compensated, Agent: "stock", Operation: "reserve", Attempts: 1, FirstAt: moment(4), ClaimedAt: moment(9), FailedAs: "http-503", Undo: &view.Undo{Operation: "release"}},
 		{Name: "went-on", State: core.Processed, Agent: "stock", Operation: "reserve", After: []string{"undone-alone"}, Attempts: 1, FirstAt: moment(12), ClaimedAt: moment(12), FinishedAt: moment(13)},
 		{Name: "event", State: core.Processed, Kind: view.KindEvent, FirstAt: moment(5), ClaimedAt: moment(5), FinishedAt: moment(25)},
@@ -221,10 +239,19 @@ func TestPagesAsTheyAreWritten(t *testing.T) {
 	h := console.New(console.Options{Client: c, Name: "shop", Program: "stepkeeper --stack shop", Redact: redact, Log: slog.New(slog.DiscardHandler),
 		Now: func() time.Time { return moment(60).Std() }})
 	changing := regexp.MustCompile(`value="[A-Z2-7]{26}"|received \d+ times|was sent [^<]*|-[0-9a-f]{8,}\.(js|css|svg)`)
-	for name, path := range map[string]string{"overview": "/", "orders": "/orders?workflow=order", "orders-step": "/orders?step=charge&code=http-503", "busy": "/orders/busy?show=timeline", "events": "/orders/busy?show=events", "messages": "/orders/busy?show=messages",
-		"timed": "/orders/timed?show=timeline", "broken": "/orders/broken", "undone": "/orders/undone", "closed": "/orders/closed?show=timeline", "incidents": "/incidents", "waiting": "/waiting", "answers": "/answers", "workflows": "/workflows", "workflow": "/workflows/order", "workflow-gone": "/workflows/gone", "health": "/health", "move": "/orders/broken/move", "move-refused": "/orders/closed/move?definition=" + strings.Repeat("3", 32),
-		"dead-letters": "/dead-letters", "dead-quarantine": "/dead-letters/quarantine?body=1", "dead-control": "/dead-letters/control",
-		"bulk": "/bulk?command=undo&step=charge", "bulk-empty": "/bulk"} {
+	for name, path := range map[string]string{
+		"overview": "/", "orders": "/orders?workflow=order",
+		"orders-step": "/orders?step=charge&code=http-503", "busy": "/orders/busy?show=timeline",
+		"events": "/orders/busy?show=events", "messages": "/orders/busy?show=messages",
+		"timed": "/orders/timed?show=timeline", "broken": "/orders/broken", "undone": "/orders/undone",
+		"closed": "/orders/closed?show=timeline", "incidents": "/incidents", "waiting": "/waiting",
+		"answers": "/answers", "workflows": "/workflows", "workflow": "/workflows/order",
+		"workflow-gone": "/workflows/gone", "health": "/health", "move": "/orders/broken/move",
+		"move-refused": "/orders/closed/move?definition=" + strings.Repeat("3", 32),
+		"dead-letters": "/dead-letters", "dead-quarantine": "/dead-letters/quarantine?body=1",
+		"dead-control": "/dead-letters/control",
+		"bulk":         "/bulk?command=undo&step=charge", "bulk-empty": "/bulk",
+	} {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
 		got := changing.ReplaceAllString(w.Body.String(), "CHANGES")
@@ -256,7 +283,12 @@ func TestPagesThatMayNotBeRead(t *testing.T) {
 	for _, x := range []struct{ path, part string }{
 		{"/", "/v1/orders$"}, {"/", "/v1/workflows"}, {"/", "/v1/schedules"}, {"/orders", "/v1/orders$"}, {"/orders/busy", "/v1/orders/busy$"}, {"/incidents", "/v1/orders$"},
 		{"/", " in Error"}, {"/", " in Processing"}, {"/", " in Compensating"}, {"/waiting", " in Compensating"}, {"/answers", "/v1/orders/busy$"},
-		{"/waiting", "/v1/orders$"}, {"/answers", "/v1/orders$"}, {"/workflows", "/v1/workflows"}, {"/workflows", "/v1/schedules"}, {"/workflows/order", "/v1/workflows/order$"}, {"/workflows/order", "/v1/orders$"}, {"/workflows/order", "/v1/schedules"}, {"/orders/broken/move", "/move$"}, {"/health", "/healthz$"}, {"/orders/broken/move", "/v1/orders/broken$"}, {"/dead-letters", "^/$"}, {"/dead-letters/quarantine", "^/$"},
+		{"/waiting", "/v1/orders$"}, {"/answers", "/v1/orders$"}, {"/workflows", "/v1/workflows"},
+		{"/workflows", "/v1/schedules"}, {"/workflows/order", "/v1/workflows/order$"},
+		{"/workflows/order", "/v1/orders$"}, {"/workflows/order", "/v1/schedules"},
+		{"/orders/broken/move", "/move$"}, {"/health", "/healthz$"},
+		{"/orders/broken/move", "/v1/orders/broken$"}, {"/dead-letters", "^/$"},
+		{"/dead-letters/quarantine", "^/$"},
 		{"/bulk?command=undo&step=charge", "/v1/orders$"}, {"/bulk?command=undo&step=charge", "/v1/orders/broken$"}, {"/bulk?command=move&step=charge&definition=latest", "/move$"},
 	} {
 		refuses = x.part

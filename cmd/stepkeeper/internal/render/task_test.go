@@ -199,12 +199,28 @@ func TestNotesOfOrdersAndSteps(t *testing.T) {
 			answered, late, {Name: "parts", Kind: view.KindEach, State: core.Waiting, Children: &parcels}}},
 		{OrderID: "in-flight", Workflow: "order", State: core.Error, Priority: "normal", Error: &view.TaskError{Message: "it is full"}, Steps: []view.Step{
 			failed(view.Step{Name: "charge", Agent: "payment", Operation: "charge"}), {Name: "early", Agent: "payment", Operation: "charge", State: core.Failed}, {Name: "never", Kind: view.KindApproval, State: core.Failed},
-			failed(view.Step{Name: "declined", Agent: "payment", Operation: "charge", NoEffect: at(11)}), failed(view.Step{Name: "stated", Agent: "payment", Operation: "charge", NoEffect: at(11), Resolved: &core.Resolved{Fact: core.NotHappened, At: at(12)}}),
+			failed(view.Step{Name: "declined", Agent: "payment", Operation: "charge", NoEffect: at(11)}),
+			failed(view.Step{
+				Name: "stated", Agent: "payment", Operation: "charge", NoEffect: at(11),
+				Resolved: &core.Resolved{Fact: core.NotHappened, At: at(12)},
+			}),
 			failed(view.Step{Name: "declined-again", Agent: "payment", Operation: "charge", NoEffect: at(11), Resolved: &core.Resolved{Fact: core.NotHappened, At: at(9)}}),
-			{Name: "given", Agent: "payment", Operation: "charge", State: core.Pending, Corrected: &core.Corrected{By: "ann"}}, {Name: "given-alone", Agent: "payment", Operation: "charge", State: core.Pending, Corrected: &core.Corrected{}}, failed(view.Step{Name: "parts", Kind: view.KindEach, Children: &parcels})}},
+			{
+				Name: "given", Agent: "payment", Operation: "charge", State: core.Pending,
+				Corrected: &core.Corrected{By: "ann"},
+			},
+			{
+				Name: "given-alone", Agent: "payment", Operation: "charge", State: core.Pending,
+				Corrected: &core.Corrected{},
+			},
+			failed(view.Step{Name: "parts", Kind: view.KindEach, Children: &parcels})}},
 		{OrderID: "by-hand", Workflow: "order", State: core.Closed, Ended: true, Closed: &core.Closing{By: "ann", Reason: "paid\x1b[2J in cash"}, Error: &view.TaskError{Code: "full", Message: "it is full", Step: "charge"}},
 		{OrderID: "cancelled", Workflow: "order", State: core.Compensated, Ended: true, Why: core.WhyCancel},
-		{OrderID: "by-operator", Workflow: "order", State: core.Compensating, Why: core.WhyOperator, UndoWait: &view.UndoWait{Step: "parts", For: "children", Until: at(930)}, Steps: []view.Step{{Name: "parts", Kind: view.KindEach, State: core.Waiting, Children: &undone}}},
+		{
+			OrderID: "by-operator", Workflow: "order", State: core.Compensating, Why: core.WhyOperator,
+			UndoWait: &view.UndoWait{Step: "parts", For: "children", Until: at(930)},
+			Steps:    []view.Step{{Name: "parts", Kind: view.KindEach, State: core.Waiting, Children: &undone}},
+		},
 		{OrderID: "too-late", Workflow: "order", State: core.Compensating, Why: core.WhyDeadline, UndoWait: &view.UndoWait{Step: "charge", For: "retry", Until: at(930)}},
 		{OrderID: "still-done", Workflow: "order", State: core.Compensating, Why: core.WhyParent, UndoWait: &view.UndoWait{Step: "charge", For: "reply", Until: at(930)}},
 		{OrderID: "being-undone", Workflow: "order", State: core.Compensating, Why: core.WhyFailure, UndoWait: &view.UndoWait{Step: "charge", For: "undo", Until: at(930)}},
