@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -180,14 +179,9 @@ func (o *simulateOptions) scenario(ctx context.Context) (simulate.Scenario, erro
 		}
 	}
 	if o.order != "" {
-		data, err := os.ReadFile(o.order)
-		if err != nil {
-			return sc, failure.Wrap(err, failure.NotFound, "give --order a file with JSON", "the order cannot be read")
+		if sc.Order, err = orderContent(o.order); err != nil {
+			return sc, err
 		}
-		if !json.Valid(data) {
-			return sc, failure.New(failure.Usage, "give --order a file with one JSON document", "%s is not JSON", o.order)
-		}
-		sc.Order = data
 	}
 	if o.services != "" {
 		data, err := os.ReadFile(o.services)

@@ -20,6 +20,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/expression"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
@@ -96,7 +98,7 @@ func runValidate(o *validateOptions) error {
 	if err != nil {
 		return err
 	}
-	order, err := o.sample()
+	order, err := orderContent(o.order)
 	if err != nil {
 		return err
 	}
@@ -115,17 +117,30 @@ func runValidate(o *validateOptions) error {
 	return nil
 }
 
-// sample reads the order; nil without one.
-func (o *validateOptions) sample() (json.RawMessage, error) {
-	if o.order == "" {
+// orderContent reads the content of one order from the file of a flag --order. It returns nil if the flag is not set.
+func orderContent(file string) (json.RawMessage, error) {
+	if file == "" {
 		return nil, nil
 	}
-	data, err := os.ReadFile(o.order)
+	const fix = "give --order a file with the JSON of one order"
+	f, err := os.Open(file)
 	if err != nil {
-		return nil, failure.Wrap(err, failure.NotFound, "name a file with the JSON of an order", "the order %s cannot be read", o.order)
+		return nil, failure.Wrap(err, failure.NotFound, fix, "the order cannot be read")
 	}
-	if !json.Valid(data) {
-		return nil, failure.New(failure.Usage, "correct the JSON; the file holds the content of one order", "the order %s is not JSON", o.order)
+	defer func() { _ = f.Close() }() // it was only read
+	data, err := io.ReadAll(io.LimitReader(f, port.MaxOrder+1))
+	switch {
+	case err != nil:
+		return nil, failure.Wrap(err, failure.NotFound, fix, "the order cannot be read")
+	case len(data) > port.MaxOrder:
+		return nil, failure.New(failure.Usage, "store large data elsewhere and send a reference",
+			"the order %s is larger than %d bytes", file, port.MaxOrder)
+	case !json.Valid(data):
+		return nil, failure.New(failure.Usage, "correct the JSON; the file holds the content of one order",
+			"the order %s is not JSON", file)
+	}
+	if err := rawjson.CheckBounds(data); err != nil {
+		return nil, failure.Wrap(err, failure.Usage, "an order like this is refused at intake", "the order %s", file)
 	}
 	return data, nil
 }
