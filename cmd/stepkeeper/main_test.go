@@ -223,7 +223,7 @@ func exitCodes(t *testing.T, x *terminal) {
 	unwritten(t, x)
 }
 
-// unwritten: an output that is full, or that nobody reads, is a failure for scripts.
+// unwritten: an output that is full, or that has no reader, is a failure for scripts.
 func unwritten(t *testing.T, x *terminal) {
 	t.Helper()
 	for _, command := range []string{"version", "show o-1", "help", "list --output json"} {

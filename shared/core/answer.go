@@ -17,7 +17,7 @@ func (r *deciding) answered(_ int, ev Event) (string, error) {
 		return r.refuseAnswer(-1, e, reason)
 	}
 	var took []int
-	var told string // why the answer changes nothing, or may count later
+	var unchanged string // reason if the answer changes nothing, or may count later
 	voted := false
 	for _, i := range steps {
 		vote, note, why := r.voteOf(i, e)
@@ -31,7 +31,7 @@ func (r *deciding) answered(_ int, ev Event) (string, error) {
 			continue
 		}
 		took = append(took, i)
-		told, voted = cmp.Or(told, note), voted || vote != nil && note == ""
+		unchanged, voted = cmp.Or(unchanged, note), voted || vote != nil && note == ""
 		r.addVote(i, vote)
 	}
 	if len(took) == 0 {
@@ -39,7 +39,7 @@ func (r *deciding) answered(_ int, ev Event) (string, error) {
 	}
 	v := Verdict{ID: e.ID, Command: "answer", Accepted: true, At: r.at.Now}
 	if !voted {
-		v.Reason = TrimMessage(told)
+		v.Reason = TrimMessage(unchanged)
 	}
 	if v.Note = TrimMessage(e.Note); v.Note != "" {
 		v.By = e.By
@@ -79,8 +79,8 @@ func (r *deciding) addressed(e Answered) (steps []int, reason string) {
 	return nil, "step " + e.Step + " is not one that is answered"
 }
 
-// voteOf returns the vote that an answer adds to a step, nil if it changes nothing; or why it is refused. A note tells the sender of an
-// accepted answer who decided before, or on what it depends whether the answer counts.
+// voteOf returns the vote that an answer adds to a step, or nil if it changes nothing. The note of an accepted answer
+// says who decided before, or what decides whether the answer counts. A non-empty refused says why it is refused.
 func (r *deciding) voteOf(i int, e Answered) (vote *Vote, note, refused string) {
 	s := &r.t.Steps[i]
 	value, reason := r.answerValue(i, e.Value)
@@ -244,7 +244,7 @@ func (s *Step) answers() *Answers {
 	return s.Answers
 }
 
-// refuseEarly stores a verdict for each vote that came before the claim and does not count in it: its sender was told that it is kept
+// refuseEarly stores a verdict for each vote that came before the claim and does not count in it: its sender has read that it is kept
 // (P36). The verdict has no ID, because a vote has none.
 func (r *deciding) refuseEarly(i int, early []Vote) {
 	sent := r.verdict

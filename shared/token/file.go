@@ -47,7 +47,7 @@ func Exposed(folder string) error {
 		return nil
 	case err != nil:
 		return fmt.Errorf("the keys of tokens: %w", err)
-	case info.Mode().Perm()&0o007 != 0 && runtime.GOOS != "windows": // whose modes do not tell users apart
+	case info.Mode().Perm()&0o007 != 0 && runtime.GOOS != "windows": // Windows has no such modes
 		return fmt.Errorf("others of this machine may use the keys of tokens in %s (mode %#o); "+
 			"run chmod 600 on it, and replace the key if one may have read it", name, info.Mode().Perm())
 	}

@@ -206,7 +206,7 @@ var ofCore = []Mutant{
 	{Name: "P36-refusals-take-the-reserve", File: answerFile, Func: "deciding.keepVerdict", Old: "!r.at.SizeLimit.keepsReserve(r.def, r.t)", New: "false"},
 	{Name: "P36-events-take-the-reserve", File: answerFile, Func: "deciding.newVote", Old: "event && !r.holdsVote(i, vote)", New: "false"},
 	{Name: "P36-the-excluded-are-accepted-after-the-decision", File: answerFile, Func: "deciding.voteOf", Old: "why != \"\" {", New: "why != \"\" && !s.decided() {"},
-	{Name: "P36-who-decided-before-is-not-told", File: answerFile, Func: "deciding.voteOf", Old: "return nil, by, \"\"", New: "return nil, \"\", \"\""},
+	{Name: "P36-the-verdict-hides-who-decided-before", File: answerFile, Func: "deciding.voteOf", Old: "return nil, by, \"\"", New: "return nil, \"\", \"\""},
 	{Name: "P36-an-early-answer-of-the-excluded-is-kept", File: answerFile, Func: "deciding.questionOf", Old: "return question, true", New: "return &Answers{}, false"},
 	{Name: "P36-who-may-answer-is-read-too-early", File: answerFile, Func: "deciding.questionOf", Old: "before == nil || !before.passed()", New: "before == nil"},
 	{Name: "P36-an-early-answer-is-dropped-in-silence", File: answerKindFile, Func: "answerKind.start", Old: "r.refuseEarly(i, early)", New: "_ = early"},

@@ -255,7 +255,7 @@ func (m *model) asked(i int) (a *core.Answers, timeout core.Duration, ok bool) {
 func (m *model) claimAnswer(i int) {
 	s := &m.t.Steps[i]
 	a, timeout, _ := m.asked(i)
-	if s.Answers != nil && s.Output == nil { // who is refused only now is told why
+	if s.Answers != nil && s.Output == nil { // a refusal at the claim gives its reason
 		for _, v := range s.Answers.Votes {
 			if !may(a, v.By) || !m.shaped(&m.def.Steps[i], v.Value) {
 				a.Verdicts = lastEight(a.Verdicts, core.Verdict{Command: "answer"})

@@ -202,7 +202,7 @@ func (q failingQueue) Delete(ctx context.Context, receipts []string) []error {
 	return q.Queue.Delete(ctx, receipts)
 }
 
-// A command that fails with one of two messages handles the other one, and its exit code tells scripts.
+// A command that fails with one of two messages handles the other one, and its exit code reports the failure.
 func TestDeadLettersThatFail(t *testing.T) {
 	for name, x := range map[string]struct {
 		action         string

@@ -204,7 +204,7 @@ func TestAnOutageIsReported(t *testing.T) {
 	})
 }
 
-// goesAway serves until somebody waits for an order.
+// goesAway serves until a client waits for an order.
 func goesAway(t *testing.T) string {
 	t.Helper()
 	var s *httptest.Server

@@ -1,4 +1,4 @@
-# After the decision who may not answer is refused too, and a later person is told who decided before (P36).
+# After the decision who may not answer is refused too, and the verdict of a later person names who decided before (P36).
 step approve answers=yes,no who=ann,bob
 step b after=approve
 
