@@ -41,7 +41,11 @@ func (t *transport) checkSend(ctx context.Context) client.Check {
 	}
 	queues := map[string]string{} // by ARN: the name
 	in := &iam.SimulatePrincipalPolicyInput{PolicySourceArn: aws.String(who.String()), ActionNames: []string{"sqs:SendMessage"}}
-	for queue, place := range map[string]string{port.Intake: t.Outputs.Intake, port.High(port.Intake): t.Outputs.High[port.Intake], port.Control: t.Outputs.Control} {
+	addresses := map[string]string{
+		port.Intake: t.Outputs.Intake, port.High(port.Intake): t.Outputs.High[port.Intake], port.Control: t.Outputs.Control,
+	}
+	for _, queue := range []string{port.Intake, port.High(port.Intake), port.Control} { // so that each run names the same one
+		place := addresses[queue]
 		u, err := url.Parse(place)
 		account, resource, found := strings.Cut(strings.TrimPrefix(u.EscapedPath(), "/"), "/")
 		if err != nil || place == "" || !found {

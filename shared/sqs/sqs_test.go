@@ -102,7 +102,7 @@ func TestErrors(t *testing.T) {
 			t.Run(strings.TrimSpace(c.situation+" "+code), func(t *testing.T) {
 				for operation, err := range failures(t, code) {
 					for _, sentinel := range sentinels {
-						if errors.Is(err, sentinel) != (sentinel == c.want) {
+						if errors.Is(err, sentinel) != errors.Is(c.want, sentinel) {
 							t.Errorf("%s is %q: %t: %v", operation, sentinel, errors.Is(err, sentinel), err)
 						}
 					}
