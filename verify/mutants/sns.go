@@ -28,6 +28,7 @@ var ofSNS = []Mutant{
 	{Name: "sns-log-without-commands", File: "dev/embedded/alerts.go", Func: "alertSinks.publish", Old: `append(attributes, "commands", alert.Commands)...`, New: "attributes..."},
 	{Name: "sns-webhook-that-refuses", File: "dev/embedded/alerts.go", Func: "alertSinks.post", Old: "case 2:", New: "case 2, 4, 5:"},
 	{Name: "sns-command-without-the-alert", File: "dev/embedded/alerts.go", Func: "alertSinks.run", Old: "cmd.Stdin, cmd.WaitDelay = bytes.NewReader(append(body, '\\n')), time.Second", New: "cmd.WaitDelay = time.Duration(len(body))"},
+	{Name: "sns-attempt-may-hang", File: "shared/sns/alerts.go", Func: "Topic.Send", Old: "o.APIOptions = append(o.APIOptions, wire.LimitAttempts(wire.AttemptTimeout))", New: "_ = wire.AttemptTimeout"},
 	{Name: "sns-link-escaped-once", File: "functions/internal/cloud/engine.go", Func: "logsOf", Old: "url.QueryEscape(url.QueryEscape(text))", New: "url.QueryEscape(text)"},
 	{Name: "P11-incident-is-not-stored", File: incidentFile, Func: "Incidents.Raise", Old: "if err != nil {", New: "if err != nil && ctx == nil {"},
 	{Name: "P11-incident-ends-while-an-order-stops", File: publishFile, Func: "Incidents.over", Old: " && y.Last == x.Last", New: ""},
