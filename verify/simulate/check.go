@@ -73,6 +73,7 @@ type move struct {
 	record        *port.Record
 	supervisor    bool
 	commanded     bool // it accepted a command
+	resumed       bool // it accepted a Resubmit of an order in Error (forward)
 }
 
 // committed holds every commit to the invariants.
@@ -152,6 +153,7 @@ func (m *move) verdicts() {
 		m.commanded = m.commanded || v.Accepted
 		if v.Accepted {
 			accepted++
+			m.resumed = m.resumed || v.Command == "resubmit" && m.before != nil && stoppedForward(m.before)
 		}
 		if v.Command == "cancel" {
 			if v.Accepted && m.o.seen.cancels[m.after.Run] && m.before != nil && m.before.Run == m.after.Run {
@@ -572,8 +574,14 @@ func (m *move) goesOn(was, s *core.Step) {
 	}
 }
 
-// undoneAlone: this claim of an undo began while the task went forward, so that the order of undos does not bind it
-// (P42). Of a batch it is not known what came first.
+// stoppedForward reports whether the task is in Error (forward).
+func stoppedForward(t *core.Task) bool {
+	return t.ProcessState == core.Error && t.Phase == core.Forward
+}
+
+// undoneAlone reports whether this claim of an undo began while the task went forward, so that the order of undos
+// does not bind it (P42). If the commit turns the task, it is not known of a batch what came first, and a Resubmit
+// may have resumed the undo before a step failed.
 func (m *move) undoneAlone(s *core.Step) bool {
 	t, b := m.after, m.before
 	switch {
@@ -582,7 +590,8 @@ func (m *move) undoneAlone(s *core.Step) bool {
 	case t.ProcessState == core.Error: // it stopped after the claim
 		return t.Phase == core.Forward
 	case t.ProcessState == core.Compensating:
-		return b.ProcessState != core.Compensating && len(m.w.cur.sight(t.OrderID).events(m.w.cur)) > 1
+		batch := len(m.w.cur.sight(t.OrderID).events(m.w.cur)) > 1
+		return b.ProcessState != core.Compensating && (batch || m.resumed)
 	}
 	return true
 }
