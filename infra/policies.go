@@ -155,9 +155,9 @@ func (s *Stepkeeper) operatorAccess() []awsiam.PolicyStatement {
 	)
 }
 
-// ownRights lets `stepkeeper doctor` ask IAM what the operator may.
+// ownRights lets `stepkeeper doctor` ask IAM which role the operator has, with its path, and what it may do.
 func ownRights(arns ...*string) awsiam.PolicyStatement {
-	return allow("OwnRights", []string{"iam:SimulatePrincipalPolicy"}, arns...)
+	return allow("OwnRights", []string{"iam:GetRole", "iam:SimulatePrincipalPolicy"}, arns...)
 }
 
 func (s *Stepkeeper) policy(id, what string, statements []awsiam.PolicyStatement) awsiam.ManagedPolicy {

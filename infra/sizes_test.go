@@ -285,7 +285,7 @@ func TestOperatorsRightsAreWhole(t *testing.T) {
 		"sqs:DeleteMessage": dead, "sqs:ChangeMessageVisibility": dead, "sqs:StartMessageMoveTask": dead,
 		"sqs:CancelMessageMoveTask": dead, "sqs:ListMessageMoveTasks": dead, "dynamodb:GetItem": 3,
 		"dynamodb:Query": 1, "cloudformation:DescribeStacks": 1, "lambda:GetEventSourceMapping": queues,
-		"cloudwatch:GetMetricData": 1, "iam:SimulatePrincipalPolicy": 2, "kms:Decrypt": 1,
+		"cloudwatch:GetMetricData": 1, "iam:GetRole": 2, "iam:SimulatePrincipalPolicy": 2, "kms:Decrypt": 1,
 		"kms:GenerateDataKey": 1,
 	}
 	same(t, "operator's rights", may, fmt.Sprint(want))

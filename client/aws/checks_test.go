@@ -54,6 +54,7 @@ type account struct {
 	code              int64
 	denied            string // the end of the ARN of a queue that may not be sent to
 	caller            string
+	roles             map[string]string // ARNs by name, of roles that IAM may be asked for
 	noIAM, noLimits   bool
 	tableLimit        int64
 	written           float64
@@ -61,6 +62,16 @@ type account struct {
 
 func (a *account) GetCallerIdentity(context.Context, *sts.GetCallerIdentityInput, ...func(*sts.Options)) (*sts.GetCallerIdentityOutput, error) {
 	return &sts.GetCallerIdentityOutput{Arn: &a.caller}, nil
+}
+
+func (a *account) role(
+	_ context.Context, in *iam.GetRoleInput, _ ...func(*iam.Options),
+) (*iam.GetRoleOutput, error) {
+	arn, there := a.roles[*in.RoleName]
+	if !there {
+		return nil, errors.New("AccessDenied: GetRole")
+	}
+	return &iam.GetRoleOutput{Role: &iamtypes.Role{Arn: &arn}}, nil
 }
 
 func (a *account) may(_ context.Context, in *iam.SimulatePrincipalPolicyInput, _ ...func(*iam.Options)) (*iam.SimulatePrincipalPolicyOutput, error) {
@@ -197,6 +208,18 @@ func TestChecks(t *testing.T) {
 			"send", client.CheckUnknown, "not checked: ", ""},
 		{"IAM leaves a queue out", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.denied = "none" },
 			"send", client.CheckUnknown, "did not answer for 1 of 2", ""},
+		{"a role of single sign-on may send nothing", func(_ *stacktest.Deployment, _ *supervisor, a *account) {
+			a.caller, a.denied = "arn:aws:sts::7:assumed-role/AWSReservedSSO_Admin_abc/ann", "Intake"
+			a.roles = map[string]string{"AWSReservedSSO_Admin_abc": "arn:aws:iam::7:role" +
+				"/aws-reserved/sso.amazonaws.com/eu-west-1/AWSReservedSSO_Admin_abc"}
+		}, "send", client.CheckFailed, "IAM does not allow arn:aws:iam::7:role/aws-reserved/sso.amazonaws.com" +
+			"/eu-west-1/AWSReservedSSO_Admin_abc to send", ""},
+		{"a role with a path may send nothing", func(_ *stacktest.Deployment, _ *supervisor, a *account) {
+			a.denied, a.roles = "Intake", map[string]string{"ops": "arn:aws:iam::7:role/teams/ops"}
+		}, "send", client.CheckFailed, "IAM does not allow arn:aws:iam::7:role/teams/ops to send", ""},
+		{"the path of a role of single sign-on may not be asked", func(_ *stacktest.Deployment, _ *supervisor, a *account) {
+			a.caller = "arn:aws:sts::7:assumed-role/AWSReservedSSO_Admin_abc/ann"
+		}, "send", client.CheckUnknown, "the path of the role AWSReservedSSO_Admin_abc of single sign-on is not known", ""},
 		{"the account itself calls", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.caller = "arn:aws:iam::7:root" },
 			"send", client.CheckUnknown, "neither a role nor a user", ""},
 		{"a queue is nearly full of messages in flight", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
@@ -269,7 +292,8 @@ func TestChecks(t *testing.T) {
 					port.High(port.Intake): none,
 				},
 			}
-			w.Parts.Sweeps, w.Parts.Lambda, w.Parts.Tables, w.Parts.Caller, w.Parts.Rights = s, a, a, a, a.may
+			w.Parts.Sweeps, w.Parts.Lambda, w.Parts.Tables, w.Parts.Caller = s, a, a, a
+			w.Parts.Rights, w.Parts.Role = a.may, a.role
 			w.Parts.Metrics = nil
 			c.change(w, s, a)
 			if w.Parts.Metrics == nil {

@@ -95,7 +95,9 @@ func newGuard(t *testing.T, policy string) *guard {
 		t.Fatalf("the template has no policy %s", policy)
 	}
 	// The construct names operators where the app does; their own rights are in another statement then.
-	g.policy = append(g.policy, allowed{[]string{"iam:SimulatePrincipalPolicy"}, []string{"arn:aws:iam::" + accountID + ":role/ops"}})
+	g.policy = append(g.policy, allowed{
+		[]string{"iam:GetRole", "iam:SimulatePrincipalPolicy"}, []string{"arn:aws:iam::" + accountID + ":role/ops"},
+	})
 	return g
 }
 
@@ -214,6 +216,8 @@ func (g *guard) resource(in any) string {
 		return "arn:aws:lambda:" + inAccount + "event-source-mapping:" + *x.UUID
 	case *iam.SimulatePrincipalPolicyInput:
 		return *x.PolicySourceArn
+	case *iam.GetRoleInput:
+		return "arn:aws:iam::" + accountID + ":role/" + *x.RoleName
 	case *dynamodb.TransactWriteItemsInput:
 		return "arn:aws:dynamodb:" + inAccount + "table/" + *x.TransactItems[0].Put.TableName
 	}
@@ -255,6 +259,8 @@ func (g *guard) answer(in any) (any, error) {
 		return &lambda.GetEventSourceMappingOutput{State: sdk.String("Enabled")}, nil
 	case *iam.SimulatePrincipalPolicyInput:
 		return &iam.SimulatePrincipalPolicyOutput{}, nil
+	case *iam.GetRoleInput:
+		return &iam.GetRoleOutput{}, nil
 	case *sts.GetCallerIdentityInput:
 		return &sts.GetCallerIdentityOutput{Arn: sdk.String("arn:aws:sts::" + accountID + ":assumed-role/ops/ann")}, nil
 	case *cloudwatch.GetMetricDataInput:

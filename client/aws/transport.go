@@ -65,6 +65,7 @@ type Parts struct {
 	Tables      Tables  // nil: AWS's default quotas hold
 	Caller      Caller  // nil: it is not asked who calls
 	Rights      Rights  // nil: it is not asked what the caller may
+	Role        Role    // nil if IAM is not asked for the path of the caller's role
 	// Poll is the first pause between two looks at a task; 0: 100 ms. It grows up to 5 s.
 	Poll time.Duration
 	// Patience is how long a queued order may be without a task, and a command without a verdict,

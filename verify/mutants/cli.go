@@ -122,6 +122,8 @@ var ofBulk = []Mutant{
 	{Name: "client-checks-any-version", File: "client/checks.go", Func: "CheckRelease", Old: "theirs.Messages != ours.Messages", New: "ours.Messages == 0"},
 	{Name: "client-checks-sent-to-anything", File: "client/checks.go", Func: "overHTTP.checkSubmission", Old: "e.Code == message.CodeMissing", New: "e.Code != \"\""},
 	{Name: "client-checks-rights-unreported", File: "client/aws/rights.go", Func: "transport.checkSend", Old: "r.EvalDecision != types.PolicyEvaluationDecisionTypeAllowed", New: "r.EvalDecision == \"\""},
+	{Name: "client-checks-a-role-without-its-path", File: "client/aws/rights.go", Func: "transport.principal", Old: "found.Role != nil", New: "found.Role == nil"},
+	{Name: "client-checks-single-sign-on-without-path", File: "client/aws/rights.go", Func: "transport.principal", Old: "strings.HasPrefix(role, singleSignOn)", New: "false"},
 	{Name: "client-checks-half-of-the-rights", File: "client/aws/rights.go", Func: "transport.checkSend", Old: "len(queues) > 0 ||", New: "len(queues) > 1 ||"},
 	{Name: "client-checks-any-in-flight", File: "client/aws/quotas.go", Func: "transport.checkInFlight", Old: "depth.InFlight > most", New: "depth.InFlight > most && queue == of"},
 	{Name: "client-checks-writes-of-the-table-alone", File: "client/aws/quotas.go", Func: "transport.peakWrites", Old: "peak = max(peak,", New: "peak = min(peak,"},
