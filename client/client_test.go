@@ -543,6 +543,40 @@ func TestAnswersThatCannotBeRead(t *testing.T) {
 	}
 }
 
+// A redirect is an error of every call, which names its host and nothing else of its address. No host but the
+// server gets a request, also with an HTTP client of the caller.
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	var elsewhere atomic.Int32
+	login := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		elsewhere.Add(1)
+		_, _ = io.WriteString(w, "{}")
+	}))
+	defer login.Close()
+	to := strings.Replace(login.URL, "://", "://user:password@", 1) + "/login?secret=1"
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		server := httptest.NewServer(http.RedirectHandler(to, status))
+		for name, options := range map[string][]client.Option{"": nil, "own": {client.WithHTTPClient(&http.Client{})}} {
+			c, err := client.New(server.URL, append(options, client.WithRetry(1, time.Second))...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			calls := readings(t.Context(), c)
+			_, calls["submit"] = c.Submit(t.Context(), client.Order{ID: "o", Workflow: "w"})
+			for call, err := range calls {
+				var e *client.Error
+				if !errors.As(err, &e) || e.Status != status || !strings.Contains(e.Error(), fmt.Sprintf("%q", login.URL)) ||
+					strings.Contains(e.Error(), "secret") || strings.Contains(e.Error(), "password") {
+					t.Errorf("%s of %s client, %d: %v", call, name, status, err)
+				}
+			}
+		}
+		server.Close()
+	}
+	if n := elsewhere.Load(); n > 0 {
+		t.Errorf("%d requests went to the other host", n)
+	}
+}
+
 func TestFollowToTheEndOverBrokenConnections(t *testing.T) {
 	r := newRig(t)
 	r.submit("o")

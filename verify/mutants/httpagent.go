@@ -94,6 +94,7 @@ var ofHTTPAgent = []Mutant{
 	{Name: "httpagent-part-of-a-secret-is-cut-first", File: httpSecret, Func: "newRedactor", Old: "return len(b) - len(a)", New: "return len(a) - len(b)"},
 	{Name: "httpagent-host-is-taken-for-a-secret", File: httpSecret, Func: "secretsOfURL", Old: "if !strings.Contains(host, string(v)) {", New: "if len(host) >= 0 {"},
 	{Name: "httpagent-path-of-an-address-is-no-secret", File: httpSecret, Func: "secretsOfURL", Old: `v = Secret(strings.Trim(path, "/"))`, New: `_ = path`},
+	{Name: "httpagent-redirect-shows-its-whole-address", File: httpResponse, Func: "answer.pointed", Old: `u.Scheme+"://"+u.Host`, New: `u.String()`},
 	{Name: "httpagent-unsolicited-bytes-are-logged", File: httpCall, Func: "Service.exchange", Old: "guardStandardLog()", New: "_ = 0"},
 
 	// How deep.

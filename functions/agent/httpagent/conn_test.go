@@ -55,6 +55,8 @@ func keeping(t *testing.T, serve func(conn net.Conn)) (url string) {
 
 const respond = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 
+const withMethod = "agents: {payment: {url: '%s', operations: {charge: {method: %s}}}}"
+
 // withoutChunks serves a connection like Python's http.server: it reads as many bytes of a body as
 // Content-Length says, and takes what follows for the next request.
 func withoutChunks(served *atomic.Int32) func(conn net.Conn) {
@@ -66,7 +68,7 @@ func withoutChunks(served *atomic.Int32) func(conn net.Conn) {
 				return
 			}
 			if len(strings.Fields(line)) != 3 {
-				_, _ = io.WriteString(conn, "HTTP/1.1 400 Bad request syntax\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+				_, _ = io.WriteString(conn, "HTTP/1.1 400 Bad\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
 				return
 			}
 			length := 0
@@ -114,13 +116,14 @@ func TestCallsWithoutInputAreNotSentInChunks(t *testing.T) {
 	for _, method := range []string{"POST", "PUT", "PATCH", "DELETE", "GET"} {
 		var served atomic.Int32
 		url := keeping(t, withoutChunks(&served))
-		s := serviceOf(t, fmt.Sprintf("agents: {payment: {url: '%s', operations: {charge: {method: %s, check: {method: %s, path: /c}}}}}",
-			url, method, method), Options{})
+		file := "agents: {payment: {url: '%s', operations: {charge: {method: %s, check: {method: %s, path: /c}}}}}"
+		s := serviceOf(t, fmt.Sprintf(file, url, method, method), Options{})
 		c := call()
 		c.Input = nil
 		calls, failed := many(s, c)
 		if len(failed) > 0 || served.Load() != calls {
-			t.Fatalf("%s: %d of %d calls failed, %d were served: %.300s", method, len(failed), calls, served.Load(), failed)
+			t.Fatalf("%s: %d of %d calls failed, %d were served: %.300s",
+				method, len(failed), calls, served.Load(), failed)
 		}
 		for range 50 {
 			if happened, _, err := s.Operations()["charge"].Check(t.Context(), c); !happened || err != nil {
@@ -132,13 +135,14 @@ func TestCallsWithoutInputAreNotSentInChunks(t *testing.T) {
 
 // What a service receives for a call without input.
 func TestTheBodyOfACallWithoutInput(t *testing.T) {
-	for method, want := range map[string]string{"POST": "2 {}", "PUT": "2 {}", "PATCH": "2 {}", "DELETE": "0 ", "GET": "0 "} {
+	bodies := map[string]string{"POST": "2 {}", "PUT": "2 {}", "PATCH": "2 {}", "DELETE": "0 ", "GET": "0 "}
+	for method, want := range bodies {
 		got := make(chan string, 1)
 		srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
 			got <- fmt.Sprintf("%d %s%s", r.ContentLength, body, strings.Join(r.TransferEncoding, ""))
 		}))
-		s := serviceOf(t, fmt.Sprintf("agents: {payment: {url: '%s', operations: {charge: {method: %s}}}}", srv.URL, method), Options{})
+		s := serviceOf(t, fmt.Sprintf(withMethod, srv.URL, method), Options{})
 		c := call()
 		c.Input = nil
 		if _, err := run(s, c); err != nil {
@@ -214,7 +218,7 @@ func TestACallWithoutABodyIsSentOnce(t *testing.T) {
 				_, _ = io.WriteString(conn, respond)
 			}
 		})
-		s := serviceOf(t, fmt.Sprintf("agents: {payment: {url: '%s', operations: {charge: {method: %s}}}}", url, method), Options{})
+		s := serviceOf(t, fmt.Sprintf(withMethod, url, method), Options{})
 		c := call()
 		c.Input = nil
 		if _, err := run(s, c); err != nil {

@@ -428,3 +428,25 @@ func TestAnswersOfChecks(t *testing.T) {
 		srv.Close()
 	}
 }
+
+// The failure of a redirect names where it points, without what may hold a secret.
+func TestARedirectNamesWhereItPoints(t *testing.T) {
+	for location, want := range map[string]string{
+		"https://user:password@login.example:8443/in?token=1": ` (it points to "https://login.example:8443")`,
+		"https://s3cret-host.example/":                        ` (it points to "https://[hidden].example")`,
+		"/elsewhere":                                          "",
+		"":                                                    "",
+	} {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", location)
+			w.WriteHeader(http.StatusFound)
+		}))
+		file := "agents: {payment: {url: '" + srv.URL + "', headers: {X-Key: '${env:KEY}'}}}"
+		_, err := run(serviceOf(t, file, Options{}, "KEY", "s3cret-host"), call())
+		f := failureOf(t, err)
+		if text := "configure the address where the service really is" + want; f.Code != "http-302" || !strings.HasSuffix(f.Error(), text) {
+			t.Errorf("%q: %v", location, f)
+		}
+		srv.Close()
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -99,13 +100,11 @@ func done(code, format string, args ...any) *worker.Failure {
 func (a *answer) failure() *worker.Failure {
 	c, named := a.classify.of(a.status)
 	f := &worker.Failure{Permanent: c.permanent, NoEffect: c.noEffect, Code: fmt.Sprintf("http-%d", a.status)}
-	said := a.said()
-	if said == "" {
-		said = c.text
-	} else {
-		said = c.text + ": " + said
+	text := c.text + a.pointed()
+	if said := a.said(); said != "" {
+		text += ": " + said
 	}
-	f.Err = fmt.Errorf("%s answered %d, %s", a.what, a.status, said)
+	f.Err = fmt.Errorf("%s answered %d, %s", a.what, a.status, text)
 	if a.status == http.StatusUnauthorized && !named { // no order can be the cause: it waits for the operator (P45)
 		f.Code = core.CodeUnauthorized
 	}
@@ -116,6 +115,15 @@ func (a *answer) failure() *worker.Failure {
 		f.RetryAfter = retryAfter(a.header.Get("Retry-After"), a.service.clock.Now())
 	}
 	return f
+}
+
+// pointed names the scheme and the host of a redirect. The rest of its address may hold a secret.
+func (a *answer) pointed() string {
+	u, err := url.Parse(a.header.Get("Location"))
+	if a.status/100 != 3 || err != nil || u.Host == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (it points to %.200q)", a.service.agent.redact.text(u.Scheme+"://"+u.Host))
 }
 
 // maxSaid is how much of a service's own words is passed on, in characters.
