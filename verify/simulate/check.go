@@ -580,8 +580,8 @@ func stoppedForward(t *core.Task) bool {
 }
 
 // undoneAlone reports whether this claim of an undo began while the task went forward, so that the order of
-// undos does not bind it (P42). If the commit turns the task, it is not known of a batch what came first, and a
-// Resubmit may have resumed the undo before a step failed.
+// undos does not bind it (P42). If the commit turns the task, it is not known of a batch what came first,
+// and a Resubmit may have resumed the undo before a step failed.
 func (m *move) undoneAlone(s *core.Step) bool {
 	t, b := m.after, m.before
 	switch {
