@@ -3,6 +3,7 @@ package infra
 import (
 	"fmt"
 
+	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
@@ -41,6 +42,10 @@ func (s *Stepkeeper) GrantAgent(agent string, role awsiam.IRole) {
 	if !there || !a.External {
 		panic(fmt.Errorf("stepkeeper %s: GrantAgent: %q is no external agent of it", *s.Construct.Node().Id(), agent))
 	}
+	if own, account := *awscdk.Stack_Of(s.Construct).Account(), *role.Env().Account; elsewhere(own, account) {
+		panic(fmt.Errorf("stepkeeper %s: GrantAgent: the role of agent %q is of account %s and the stack of %s; %s",
+			*s.Construct.Node().Id(), agent, account, own, sameAccount))
+	}
 	grant(role, s.roleAccess(agent, a))
 	if own, made := role.(awsiam.Role); made && (len(a.SenderARNs) == 0 || len(a.SenderIDs) > 0) {
 		s.senderIDs[agent] = append(s.senderIDs[agent], *own.RoleId())
@@ -48,6 +53,17 @@ func (s *Stepkeeper) GrantAgent(agent string, role awsiam.IRole) {
 	}
 	for _, queue := range []string{port.Replies, port.Quarantine} {
 		s.allowSender(queue, role.RoleArn())
+	}
+}
+
+// AllowLoop sets RecursiveLoop: Allow on a function of the app that takes statuses and sends orders or commands
+// in answer. Lambda otherwise stops such a function after about 16 rounds, and drops the status. The function
+// itself must then see to it that its orders come to an end. It panics for a function from outside of the app:
+// set the property where the function is made. Agents' functions have it already.
+func (s *Stepkeeper) AllowLoop(f awslambda.IFunction) {
+	if own, made := f.(awslambda.Function); !made || !allowLoop(own) {
+		panic(fmt.Errorf("stepkeeper %s: AllowLoop: the function was made elsewhere; set RecursiveLoop: Allow there",
+			*s.Construct.Node().Id()))
 	}
 }
 
