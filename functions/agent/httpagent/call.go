@@ -157,7 +157,7 @@ func (s *Service) send(ctx context.Context, client *http.Client, method, path st
 		if c, ours := used.(*conn); ours {
 			c.begin(&sent)
 		} else {
-			sent.Store(true) // nothing tells, so it may have been written
+			sent.Store(true) // unknown, so it may have been written
 		}
 	}})
 	req, err := s.request(ctx, method, path, body, call)
