@@ -623,3 +623,24 @@ func TestRetryAfterIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestControlCharactersAreNotSent: a name or a reason that could forge a line is refused before anything is sent.
+func TestControlCharactersAreNotSent(t *testing.T) {
+	var requests atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
+	defer server.Close()
+	c, err := client.New(server.URL, client.WithRetry(1, time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, by := range []client.CommandOption{
+		client.By("ann\nbob", ""), client.By("ann", "no\u202e"), client.By("\x1b[2J", ""),
+	} {
+		if _, err := c.Undo(t.Context(), "o-1", by); !errors.Is(err, client.ErrInvalid) {
+			t.Errorf("%v, want ErrInvalid", err)
+		}
+	}
+	if n := requests.Load(); n > 0 {
+		t.Errorf("%d requests were sent", n)
+	}
+}
