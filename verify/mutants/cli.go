@@ -5,6 +5,8 @@ package mutants
 var ofCLI = []Mutant{
 	{Name: "cli-a-task-is-printed-as-it-came", File: "cmd/stepkeeper/internal/render/task.go", Func: "Page.Task",
 		Old: "t = Cleaned(t)", New: ""},
+	{Name: "cli-a-question-out-of-time-is-in-doubt", File: "cmd/stepkeeper/internal/render/task.go", Func: "Page.note",
+		Old: "case s.State == core.Failed && s.Kind != \"\":", New: "case false:"},
 	{Name: "cli-controls-are-printed", File: "cmd/stepkeeper/internal/render/clean.go", Func: "Clean",
 		Old: "case !core.Unprintable(r):", New: "case !core.Unprintable(r) || r == '\u202e':"},
 	{Name: "cli-bulk-sends-the-id-of-a-child", File: "cmd/stepkeeper/internal/bulk/list.go", Func: "commandID",

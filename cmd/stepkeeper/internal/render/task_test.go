@@ -213,7 +213,16 @@ func TestNotesOfOrdersAndSteps(t *testing.T) {
 				Name: "given-alone", Agent: "payment", Operation: "charge", State: core.Pending,
 				Corrected: &core.Corrected{},
 			},
-			failed(view.Step{Name: "parts", Kind: view.KindEach, Children: &parcels})}},
+			failed(view.Step{Name: "parts", Kind: view.KindEach, Children: &parcels}),
+			failed(view.Step{
+				Name: "paid-late", Kind: view.KindEvent, Answers: &view.Answers{Event: "paid", Round: 1},
+				Output: json.RawMessage(`{"by":"timeout"}`),
+			}),
+			failed(view.Step{
+				Name: "refused", Kind: view.KindApproval, Answers: &view.Answers{Values: []string{"no"}, Round: 1},
+				Output: json.RawMessage(`{"value":"no","by":"ann"}`),
+			}),
+		}},
 		{OrderID: "by-hand", Workflow: "order", State: core.Closed, Ended: true, Closed: &core.Closing{By: "ann", Reason: "paid\x1b[2J in cash"}, Error: &view.TaskError{Code: "full", Message: "it is full", Step: "charge"}},
 		{OrderID: "cancelled", Workflow: "order", State: core.Compensated, Ended: true, Why: core.WhyCancel},
 		{
