@@ -53,3 +53,14 @@ func TestInitOverwritesNothing(t *testing.T) {
 		t.Error("a refused call has written something")
 	}
 }
+
+// TestInitNamesTheFolder: the commands that init prints begin with a change of folder only if it wrote into another one.
+func TestInitNamesTheFolder(t *testing.T) {
+	t.Chdir(t.TempDir())
+	call{}.run(t, "init", "shop").want(t, failure.OK, "\n  cd shop\n  go run ./services\n")
+	t.Chdir(t.TempDir())
+	r := call{}.run(t, "init")
+	if r.want(t, failure.OK); strings.Contains(r.out, "  cd ") {
+		t.Errorf("init of the current folder changes the folder:\n%s", r.out)
+	}
+}
