@@ -7,11 +7,11 @@ GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.2
 # The working copy, for `stepkeeper init` and `stepkeeper agent new`: -trimpath leaves it out everywhere else.
 LDFLAGS  := -ldflags "-X 'github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/scaffold.builtFrom=$(CURDIR)'"
 # What shares memory between goroutines; the whole suite is race-all.
-RACE_PKGS ?= $(addprefix ./,client client/aws dev/api dev/embedded dev/memory dev/sqlite functions/agent/worker shared/engine shared/sqs shared/state)
+RACE_PKGS ?= $(addprefix ./,client client/aws dev/api dev/embedded dev/memory dev/sqlite functions/agent/worker functions/scheduler functions/supervisor shared/engine shared/sqs shared/state)
 # Of their tests those that compute alone, or wait for ten seconds, add nothing but time to it.
 RACE_SKIP ?= TestAStoredTaskAcceptsEveryEvent|TestZeroTimesAreNotAssumedOnes|TestStoreInSequences|TestStoreWithoutCache|$\
 	TestStore$$/^(create|replace|batch|documents|limits|due|list|definitions|leases|ledger)$$|$\
-	TestOrdersNearTheLimitOfTheirDocumentEnd|TestAnHourOfExpiredCredentialsUndoesNothing|TestEndedOrdersExpireMeanwhile
+	TestOrdersNearTheLimitOfTheirDocumentEnd|TestOrdersNearTheDocumentLimitEnd|TestAnHourOfExpiredCredentialsUndoesNothing|TestEndedOrdersExpireMeanwhile
 RACE_ALL   = $(shell $(GO) list ./... | grep -v -E '/(bench|examples|e2e|infra|localstack|importrules|mutants|soak|simulate)(/|$$)') ./verify/simulate/report
 TEST_PKGS ?= $(shell $(GO) list ./... | grep -v '/infra$$')
 # What -short leaves out of these are builds of what they write, which belong to each change.

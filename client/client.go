@@ -48,7 +48,7 @@ const (
 
 // Order is what to submit.
 type Order struct {
-	ID       string    // your own: 1 to 128 of A-Z a-z 0-9 . _ : -
+	ID       string    // your own: 1 to 128 of A-Z a-z 0-9 . _ : -, not - first, not "." or ".."
 	Workflow string    // its name
 	Content  any       // the order itself; marshalled to JSON, a json.RawMessage is sent as it is
 	Priority string    // "normal" (default) or "high"

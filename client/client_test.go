@@ -180,7 +180,12 @@ func TestNotes(t *testing.T) {
 
 func TestOddIDs(t *testing.T) {
 	r := newRig(t)
-	for _, id := range []string{".", "..", "...", "a:b", "-", "order", strings.Repeat("x", 128)} {
+	for _, id := range []string{".", "..", "-", "-o", "--help"} {
+		if _, err := r.client.Submit(r.ctx, order(id)); !errors.Is(err, client.ErrInvalid) {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
+	for _, id := range []string{"...", ".o", "a:b", ":", "o-", "order", strings.Repeat("x", 128)} {
 		r.submit(id)
 		if got, err := r.client.Get(r.ctx, id); err != nil || got.OrderID != id {
 			t.Errorf("%q: %v", id, err)
@@ -285,7 +290,8 @@ func TestCommandsFillInNumberAndID(t *testing.T) {
 	r.backend.Verdict = func(c message.Control) (core.Verdict, error) {
 		return core.Verdict{ID: c.ID, Command: string(c.Kind), Reason: "no", At: 1}, nil
 	}
-	if _, err := r.client.Resubmit(r.ctx, "o", client.NewInput("charge", []byte(`{"a":`))); !errors.Is(err, client.ErrInvalid) || !strings.Contains(err.Error(), `the input for step "charge" is not JSON`) {
+	_, err := r.client.Resubmit(r.ctx, "o", client.NewInput("charge", []byte(`{"a":`)))
+	if !errors.Is(err, client.ErrInvalid) || !strings.Contains(err.Error(), `the input for step "charge" is not JSON`) {
 		t.Error(err)
 	}
 	if _, err := r.client.Resubmit(r.ctx, "o", client.NewInput("charge", []byte(`{"a":1}`))); err != nil {
@@ -325,7 +331,12 @@ func TestAnswers(t *testing.T) {
 		{client.Reply{Step: "charge", Value: "yes", By: "ann", Run: -1}, message.Control{Run: 2, Step: "charge", Round: 3, Value: []byte(`"yes"`)}},
 		{client.Reply{Step: "charge", Value: "yes", By: "ann", Run: 1, Round: 2}, message.Control{Run: 1, Step: "charge", Round: 2, Value: []byte(`"yes"`)}},
 		{client.Reply{Step: "mail", Value: 1, By: "ann", Run: -1}, message.Control{Run: 2, Step: "mail", Round: 1, Value: []byte(`1`)}},
-		{client.Reply{Event: "bought", Value: json.RawMessage(`{"n":12345678901234567890}`), By: "shop", Run: -1}, message.Control{Run: 2, Name: "bought", Value: []byte(`{"n":12345678901234567890}`)}},
+		{
+			client.Reply{
+				Event: "bought", Value: json.RawMessage(`{"n":12345678901234567890}`), By: "shop", Run: -1,
+			},
+			message.Control{Run: 2, Name: "bought", Value: []byte(`{"n":12345678901234567890}`)},
+		},
 	} {
 		r.backend.Commands = nil
 		v, err := r.client.Answer(r.ctx, "o", x.reply, client.CommandID("a-1"))
@@ -360,8 +371,26 @@ func TestUndecidedCommand(t *testing.T) {
 		return core.Verdict{ID: c.ID, Accepted: true}, nil
 	}))
 	var u *client.Undecided
-	if _, err := r.client.Undo(ctx, "o"); !errors.As(err, &u) || u.OrderID != "o" || u.ID == "" || u.Queued || !errors.Is(err, context.Canceled) || !strings.HasPrefix(err.Error(), "command "+u.ID+" of order \"o\" was perhaps sent") {
+	_, err := r.client.Undo(ctx, "o")
+	if !errors.As(err, &u) {
 		t.Fatalf("%v", err)
+	}
+	for _, field := range []struct {
+		name      string
+		got, want any
+	}{
+		{"u.OrderID", u.OrderID, "o"},
+		{"u.ID is empty", u.ID == "", false},
+		{"u.Queued", u.Queued, false},
+		{"err is context.Canceled", errors.Is(err, context.Canceled), true},
+		{
+			"err begins with what was sent",
+			strings.HasPrefix(err.Error(), "command "+u.ID+" of order \"o\" was perhaps sent"), true,
+		},
+	} {
+		if field.got != field.want {
+			t.Fatalf("%s is %v, want %v: %v", field.name, field.got, field.want, err)
+		}
 	}
 	if v, err := r.client.Undo(r.ctx, "o", client.CommandID(u.ID)); err != nil || v.ID != u.ID || !v.Accepted {
 		t.Errorf("asked again: %+v %v", v, err)
@@ -412,8 +441,22 @@ func TestListGoesThroughPages(t *testing.T) {
 func TestDefinition(t *testing.T) {
 	c := newRig(t).client
 	d, err := c.Definition(t.Context(), "order", client.Latest)
-	if err != nil || d.Workflow != "order" || d.Hash == "" || len(d.Steps) != 2 || d.Steps[1].After[0] != "charge" || !d.Steps[1].NoReturn || d.Steps[0].State != core.Pending {
-		t.Errorf("%+v %v", d, err)
+	if err != nil || len(d.Steps) != 2 {
+		t.Fatalf("%+v %v", d, err)
+	}
+	for _, field := range []struct {
+		name      string
+		got, want any
+	}{
+		{"d.Workflow", d.Workflow, "order"},
+		{"d.Hash is empty", d.Hash == "", false},
+		{"d.Steps[1].After[0]", d.Steps[1].After[0], "charge"},
+		{"d.Steps[1].NoReturn", d.Steps[1].NoReturn, true},
+		{"d.Steps[0].State", d.Steps[0].State, core.Pending},
+	} {
+		if field.got != field.want {
+			t.Errorf("%s is %v, want %v: %+v %v", field.name, field.got, field.want, d, err)
+		}
 	}
 	for _, x := range [][2]string{{"none", client.Latest}, {"order", strings.Repeat("0", 32)}, {"other", d.Hash}} {
 		if _, err := c.Definition(t.Context(), x[0], x[1]); !errors.Is(err, client.ErrNotFound) {
@@ -453,7 +496,8 @@ func TestWhatTheServerReports(t *testing.T) {
 // readings are all calls that read an answer.
 func readings(ctx context.Context, c *client.Client) map[string]error {
 	errs := map[string]error{
-		"get": second(c.Get(ctx, "o")), "submitted": second(c.Submitted(ctx, "o")), "submit": second(c.Submit(ctx, order("o"))), "wait": second(c.Wait(ctx, "o")),
+		"get": second(c.Get(ctx, "o")), "submitted": second(c.Submitted(ctx, "o")),
+		"submit": second(c.Submit(ctx, order("o"))), "wait": second(c.Wait(ctx, "o")),
 		"workflows": second(c.Workflows(ctx)), "definition": second(c.Definition(ctx, "order", client.Latest)), "schedules": second(c.Schedules(ctx)),
 		"statistics": second(c.Statistics(ctx)), "unattended": second(c.Unattended(ctx, "")), "plan": second(c.PlanMove(ctx, "o", client.Latest)),
 		"checks": second(c.Checks(ctx)), "cancel": second(c.Cancel(ctx, "o")), "undo": second(c.Undo(ctx, "o", client.IfCommand(1))),
@@ -499,6 +543,40 @@ func TestAnswersThatCannotBeRead(t *testing.T) {
 	}
 }
 
+// A redirect is an error of every call, which names its host and nothing else of its address. No host but the
+// server gets a request, also with an HTTP client of the caller.
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	var elsewhere atomic.Int32
+	login := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		elsewhere.Add(1)
+		_, _ = io.WriteString(w, "{}")
+	}))
+	defer login.Close()
+	to := strings.Replace(login.URL, "://", "://user:password@", 1) + "/login?secret=1"
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		server := httptest.NewServer(http.RedirectHandler(to, status))
+		for name, options := range map[string][]client.Option{"": nil, "own": {client.WithHTTPClient(&http.Client{})}} {
+			c, err := client.New(server.URL, append(options, client.WithRetry(1, time.Second))...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			calls := readings(t.Context(), c)
+			_, calls["submit"] = c.Submit(t.Context(), client.Order{ID: "o", Workflow: "w"})
+			for call, err := range calls {
+				var e *client.Error
+				if !errors.As(err, &e) || e.Status != status || !strings.Contains(e.Error(), fmt.Sprintf("%q", login.URL)) ||
+					strings.Contains(e.Error(), "secret") || strings.Contains(e.Error(), "password") {
+					t.Errorf("%s of %s client, %d: %v", call, name, status, err)
+				}
+			}
+		}
+		server.Close()
+	}
+	if n := elsewhere.Load(); n > 0 {
+		t.Errorf("%d requests went to the other host", n)
+	}
+}
+
 func TestFollowToTheEndOverBrokenConnections(t *testing.T) {
 	r := newRig(t)
 	r.submit("o")
@@ -523,5 +601,46 @@ func TestFollowToTheEndOverBrokenConnections(t *testing.T) {
 		if x != nil || !errors.Is(err, client.ErrNotFound) {
 			t.Errorf("%v %v", x, err)
 		}
+	}
+}
+
+// What a server asks to wait is bounded, however large the number is.
+func TestRetryAfterIsBounded(t *testing.T) {
+	for header, want := range map[string]time.Duration{"7": 7 * time.Second, "3600": time.Hour, "9223372036854775807": time.Hour, "-5": 0, "soon": 0} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", header)
+			w.WriteHeader(http.StatusTeapot)
+		}))
+		c, err := client.New(server.URL, client.WithRetry(1, time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.Get(t.Context(), "o")
+		server.Close()
+		var e *client.Error
+		if !errors.As(err, &e) || e.RetryAfter != want {
+			t.Errorf("Retry-After: %s: %v", header, err)
+		}
+	}
+}
+
+// TestControlCharactersAreNotSent: a name or a reason that could forge a line is refused before anything is sent.
+func TestControlCharactersAreNotSent(t *testing.T) {
+	var requests atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
+	defer server.Close()
+	c, err := client.New(server.URL, client.WithRetry(1, time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, by := range []client.CommandOption{
+		client.By("ann\nbob", ""), client.By("ann", "no\u202e"), client.By("\x1b[2J", ""),
+	} {
+		if _, err := c.Undo(t.Context(), "o-1", by); !errors.Is(err, client.ErrInvalid) {
+			t.Errorf("%v, want ErrInvalid", err)
+		}
+	}
+	if n := requests.Load(); n > 0 {
+		t.Errorf("%d requests were sent", n)
 	}
 }

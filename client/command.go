@@ -51,6 +51,12 @@ func NewInput(step string, input json.RawMessage) CommandOption {
 	return func(c *command) { c.Step, c.Input = step, input }
 }
 
+// StepOutput says with a Resolve what the step returned, any JSON value of at most 48 KiB, so that later steps can read it. It is for
+// a step that happened, in an order that was going forward.
+func StepOutput(output json.RawMessage) CommandOption {
+	return func(c *command) { c.Output = output }
+}
+
 // Cancel stops an order and undoes what was done. An order that has not arrived yet will not run.
 // The verdict says whether it was accepted, and why not: a refusal is no error. An *Undecided is a
 // command, of any kind, whose verdict did not come.
@@ -178,6 +184,9 @@ func (c *Client) Close(ctx context.Context, id, by, reason string, opts ...Comma
 func (c *Client) command(ctx context.Context, cmd command, opts []CommandOption) (Verdict, error) {
 	for _, set := range opts {
 		set(&cmd)
+	}
+	if err := message.CheckTexts(cmd.By, cmd.Reason); err != nil {
+		return Verdict{}, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	var value any
 	if err := json.Unmarshal(cmd.Input, &value); err != nil && len(cmd.Input) > 0 {

@@ -83,7 +83,8 @@ func (r *realRig) discard(h client.Handling) (map[string]client.Handled, error) 
 }
 
 func requestOf(id string) string {
-	return `{"schema":1,"task":"` + id + `","run":0,"step":"charge","attempt":1,"operation":"do","name":"charge","key":"k","timeout":1000,"stopBy":"2026-11-20T12:00:00.000Z","agent":"shop"}`
+	return `{"schema":1,"task":"` + id +
+		`","run":0,"step":"charge","attempt":1,"operation":"do","name":"charge","key":"k","timeout":1000,"stopBy":"2026-11-20T12:00:00.000Z","agent":"shop"}`
 }
 
 // What waits for the operator is counted and looked at without being taken, the quarantine's with what was wrong.
@@ -118,11 +119,14 @@ func TestDeadLettersAreLookedAt(t *testing.T) {
 		t.Errorf("%d, %v", len(some), err)
 	}
 	for _, l := range r.look(port.Quarantine) {
-		if l.Reason != "unexpected end" || l.Queue != port.Replies || !strings.HasPrefix(l.Refused, "its queue would not accept it: ") || string(l.Body) != `{"schema":1,"task":"o-1"` {
+		if l.Reason != "unexpected end" || l.Queue != port.Replies ||
+			!strings.HasPrefix(l.Refused, "its queue would not accept it: ") || string(l.Body) != `{"schema":1,"task":"o-1"` {
 			t.Errorf("%+v", l)
 		}
 	}
-	if _, err := r.client.DeadLetters(t.Context(), "replys", 1); !errors.Is(err, client.ErrNotFound) || !strings.Contains(err.Error(), "there are those of control, quarantine, replies, requests-shop, tasks") {
+	if _, err := r.client.DeadLetters(t.Context(), "replys", 1); !errors.Is(err, client.ErrNotFound) ||
+		!strings.Contains(err.Error(),
+			"there are those of control, quarantine, replies, requests-shop, tasks") {
 		t.Errorf("%v", err)
 	}
 	checks, err := r.client.Checks(t.Context())
@@ -130,7 +134,9 @@ func TestDeadLettersAreLookedAt(t *testing.T) {
 		t.Fatal(err)
 	}
 	i := slices.IndexFunc(checks, func(c client.Check) bool { return c.Name == "dead letters of requests-shop" })
-	if i < 0 || checks[i].Result != client.CheckFailed || !strings.HasPrefix(checks[i].Text, "12 messages; the oldest of 10 looked at was sent 0s ago") || !strings.Contains(checks[i].Fix, "stepkeeper dead-letters look requests-shop") {
+	if i < 0 || checks[i].Result != client.CheckFailed ||
+		!strings.HasPrefix(checks[i].Text, "12 messages; the oldest of 10 looked at was sent 0s ago") ||
+		!strings.Contains(checks[i].Fix, "stepkeeper dead-letters look requests-shop") {
 		t.Errorf("%+v", checks)
 	}
 }
@@ -151,8 +157,23 @@ func TestRedriveAndDiscardTheChosen(t *testing.T) {
 		t.Fatalf("%+v, %v", reported, err)
 	}
 	reported, err = r.redrive(chosen)
-	if x := reported[seen["o-7"].ID]; err != nil || len(reported) != 3 || x.Result != client.Redriven || x.To != dead || x.OrderID != "o-7" || x.SHA256 != seen["o-7"].SHA256 || reported["none"].Result != client.Missing {
-		t.Errorf("%+v, %v", reported, err)
+	x := reported[seen["o-7"].ID]
+	if err != nil || len(reported) != 3 {
+		t.Fatalf("%+v, %v", reported, err)
+	}
+	for _, field := range []struct {
+		name      string
+		got, want any
+	}{
+		{"x.Result", x.Result, client.Redriven},
+		{"x.To", x.To, dead},
+		{"x.OrderID", x.OrderID, "o-7"},
+		{"x.SHA256", x.SHA256, seen["o-7"].SHA256},
+		{`reported["none"].Result`, reported["none"].Result, client.Missing},
+	} {
+		if field.got != field.want {
+			t.Errorf("%s is %v, want %v: %+v, %v", field.name, field.got, field.want, reported, err)
+		}
 	}
 	left := r.look(dead)
 	if len(left) != 23 || left["o-7"].ID != "" || left["o-21"].ID != "" {
@@ -161,7 +182,8 @@ func TestRedriveAndDiscardTheChosen(t *testing.T) {
 	if reported, err = r.redrive(chosen); err != nil || reported[seen["o-7"].ID].Result != client.Missing {
 		t.Errorf("%+v, %v", reported, err)
 	}
-	if reported, err = r.discard(client.Handling{Queue: dead, IDs: []string{seen["o-8"].ID}}); err != nil || reported[seen["o-8"].ID].Result != client.Discarded {
+	if reported, err = r.discard(client.Handling{Queue: dead, IDs: []string{seen["o-8"].ID}}); err != nil ||
+		reported[seen["o-8"].ID].Result != client.Discarded {
 		t.Errorf("%+v, %v", reported, err)
 	}
 	if left = r.look(dead); len(left) != 22 || left["o-8"].ID != "" {
@@ -187,15 +209,24 @@ func TestRedriveFromQuarantine(t *testing.T) {
 	r.quarantine(port.Control, `{"schema":1,"kind":"undo","task":"gone","id":"c","command":0}`, "unknown-task")
 	r.quarantine(port.Control, `{"schema":1,"kind":"wake","task":"there"}`, "odd")
 	r.quarantine("nowhere", `{"schema":1,"task":"lost"}`, "odd")
+	r.quarantine(port.Replies,
+		`{"schema":1,"task":"repeating","output":"00000000.MC9hL2Fubg.dXllGwql4haxUySnKXUr6A"}`,
+		"odd 00000000.MC9hL2Fubg.dXllGwql4haxUySnKXUr6A")
 	r.quarantine(port.Tasks, `{"schema":2,"task":"child"}`, "odd")
 	r.send(port.Quarantine, "no envelope")
 	seen := r.look(port.Quarantine)
 	reported, err := r.redrive(client.Handling{Queue: port.Quarantine, All: true})
-	if err != nil || len(reported) != 8 {
+	if err != nil || len(reported) != 9 {
 		t.Fatalf("%+v, %v", reported, err)
 	}
-	for order, why := range map[string]string{"elsewhere": "there is no workflow other", "large": "only its first 40000 bytes were kept", "gone": "there is no order gone",
-		"there": "sent by the server itself", "lost": `"nowhere", which is none of this deployment`, "child": "only the Scheduler may send", "no envelope": "it cannot be read"} {
+	if x := seen["repeating"]; x.Reason != "odd (token)" || !strings.Contains(string(x.Body), `"(token)"`) { // P39
+		t.Errorf("a token is kept: %s, %s", x.Reason, x.Body)
+	}
+	for order, why := range map[string]string{"elsewhere": "there is no workflow other",
+		"large": "only its first 40000 bytes were kept", "gone": "there is no order gone",
+		"there": "sent by the server itself", "repeating": "it held a token",
+		"lost": `"nowhere", which is none of this deployment`, "child": "only the Scheduler may send",
+		"no envelope": "it cannot be read"} {
 		if x := reported[seen[order].ID]; x.Result != client.NotTaken || !strings.Contains(x.Text, why) {
 			t.Errorf("%s: %+v", order, x)
 		}
@@ -206,7 +237,7 @@ func TestRedriveFromQuarantine(t *testing.T) {
 	if x, err := r.client.Wait(t.Context(), "good"); err != nil || x.State != "Processed" {
 		t.Errorf("%+v, %v", x, err)
 	}
-	if left := r.look(port.Quarantine); len(left) != 7 || left["good"].ID != "" {
+	if left := r.look(port.Quarantine); len(left) != 8 || left["good"].ID != "" {
 		t.Errorf("%d are left", len(left))
 	}
 }
@@ -242,7 +273,8 @@ func TestRedriveLosesNothing(t *testing.T) {
 	for action, text := range map[string]string{"SendMessage": "it was not sent: ", "DeleteMessage": "it was sent to requests-shop and is here still"} {
 		failing = action
 		reported, err := r.redrive(one)
-		if x := reported[id]; !errors.Is(err, client.ErrForbidden) || x.Result != client.Failed || !strings.HasPrefix(x.Text, text) || !strings.Contains(x.Text, "not for you") {
+		if x := reported[id]; !errors.Is(err, client.ErrForbidden) || x.Result != client.Failed ||
+			!strings.HasPrefix(x.Text, text) || !strings.Contains(x.Text, "not for you") {
 			t.Errorf("without %s: %+v, %v", action, reported, err)
 		}
 		failing = ""
@@ -257,7 +289,9 @@ func TestRedriveLosesNothing(t *testing.T) {
 	} {
 		calls = nil
 		h := client.Handling{Queue: dead, IDs: []string{id}, By: "ada", Reason: "why", Record: func(client.Handled) error { return full }}
-		if err := do(h); !errors.Is(err, full) || slices.ContainsFunc(calls, func(a string) bool { return strings.HasPrefix(a, "Send") || strings.HasPrefix(a, "Delete") }) {
+		if err := do(h); !errors.Is(err, full) || slices.ContainsFunc(calls, func(a string) bool {
+			return strings.HasPrefix(a, "Send") || strings.HasPrefix(a, "Delete")
+		}) {
 			t.Errorf("%v after %v", err, calls)
 		}
 	}

@@ -23,7 +23,7 @@ import (
 type httpOptions struct{ client *http.Client }
 
 // WithHTTPClient sets the HTTP client; one without a timeout of its own, because waiting and
-// following take long. Bound calls by their contexts.
+// following take long. Bound calls by their contexts. The client uses a copy that follows no redirects.
 func WithHTTPClient(c *http.Client) Option {
 	return func(o *options) { o.http.client = c }
 }
@@ -56,21 +56,17 @@ func newHTTP(baseURL string, o httpOptions) (*overHTTP, error) {
 			ResponseHeaderTimeout: pollWait + answerTimeout,
 		}}
 	}
-	h := &overHTTP{base: strings.TrimRight(u.String(), "/"), client: c}
-	h.sdk = aws.Config{Region: "local", BaseEndpoint: &h.base, HTTPClient: c, Credentials: aws.AnonymousCredentials{}}
+	own := *c
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	h := &overHTTP{base: strings.TrimRight(u.String(), "/"), client: &own}
+	h.sdk = aws.Config{Region: "local", BaseEndpoint: &h.base, HTTPClient: h.client, Credentials: aws.AnonymousCredentials{}}
 	return h, nil
 }
 
-// path escapes an order ID. "." and ".." are valid IDs and would vanish from a path.
-func path(id, rest string) string {
-	escaped := url.PathEscape(id)
-	if strings.Trim(id, ".") == "" {
-		escaped = strings.ReplaceAll(id, ".", "%2E")
-	}
-	return "/v1/orders/" + escaped + rest
-}
+// path escapes an order ID.
+func path(id, rest string) string { return "/v1/orders/" + url.PathEscape(id) + rest }
 
-// send makes one request; a status of 400 or more is an *Error.
+// send makes one request. A status of 300 or more is an *Error.
 func (h *overHTTP) send(ctx context.Context, method, path, contentType string, body io.Reader) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, h.base+path, body)
 	if err != nil {
@@ -83,11 +79,27 @@ func (h *overHTTP) send(ctx context.Context, method, path, contentType string, b
 	if err != nil {
 		return nil, broken(ctx, err)
 	}
-	if resp.StatusCode < 400 {
+	if resp.StatusCode < 300 {
 		return resp, nil
 	}
 	defer resp.Body.Close()
+	if resp.StatusCode < 400 {
+		return nil, redirected(resp)
+	}
 	return nil, errorOf(resp)
+}
+
+// redirected names the host that a redirect points to. The rest of its address may hold a secret.
+func redirected(resp *http.Response) error {
+	to := "another address"
+	if u, err := resp.Location(); err == nil && u.Host != "" {
+		to = fmt.Sprintf("%.200q", u.Scheme+"://"+u.Host)
+	}
+	return &Error{
+		Status: resp.StatusCode, Title: http.StatusText(resp.StatusCode),
+		Detail: fmt.Sprintf("the server answered with status %d, a redirect to %s, which is not followed;"+
+			" is there a proxy or a login page before the server? Give the address of Stepkeeper itself", resp.StatusCode, to),
+	}
 }
 
 // broken names a connection's failure; the end of the caller's context is not one.
@@ -119,10 +131,15 @@ type verdictError struct {
 func (e *verdictError) Error() string { return e.answer.Error() }
 func (e *verdictError) Unwrap() error { return e.answer }
 
+// retryAfter bounds the seconds that a server asks to wait.
+func retryAfter(seconds int) time.Duration {
+	return time.Duration(min(max(seconds, 0), int(time.Hour/time.Second))) * time.Second
+}
+
 func errorOf(resp *http.Response) error {
 	e := &Error{Status: resp.StatusCode, Title: http.StatusText(resp.StatusCode)}
-	if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && s > 0 {
-		e.RetryAfter = time.Duration(s) * time.Second
+	if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil {
+		e.RetryAfter = retryAfter(s)
 	}
 	data, _ := io.ReadAll(io.LimitReader(resp.Body, maxProblem)) // without it the status has to do
 	var p problem
@@ -235,7 +252,7 @@ func (h *overHTTP) Unattended(ctx context.Context, _ string) ([]Unattended, erro
 
 // fieldsOf are the members of a control message that the body of each command has, beside its ID, who sends it, and why.
 var fieldsOf = map[message.ControlKind][]string{
-	message.Cancel: {"run", "replyTo"}, message.Undo: {}, message.Resubmit: {"deadline", "definition", "step", "input"}, message.Resolve: {"step", "fact"},
+	message.Cancel: {"run", "replyTo"}, message.Undo: {}, message.Resubmit: {"deadline", "definition", "step", "input"}, message.Resolve: {"step", "fact", "output"},
 	message.Move: {"definition"}, message.Close: {}, message.Answer: {"step", "value", "token"},
 }
 

@@ -28,6 +28,8 @@ func (c *Client) letter(ctx context.Context, via deadLetters, queue string, d *p
 	switch {
 	case err != nil:
 		l.Refused = "it cannot be read: " + err.Error()
+	case !whole && len(l.Body) < message.MaxQuarantined:
+		l.Refused = "it held a token of an answer, which is not kept: have its sender send it again"
 	case !whole:
 		l.Refused = fmt.Sprintf("only its first %d bytes were kept: have its sender send it again", len(l.Body))
 	default:
@@ -67,7 +69,7 @@ func (c *Client) redrivable(ctx context.Context, via deadLetters, quarantined bo
 func readable(queue string, body []byte) (err error) {
 	switch {
 	case queue == port.Intake || queue == port.High(port.Intake):
-		_, err = message.DecodeSubmit(body)
+		_, _, err = message.IntakeOf(port.Delivery{Message: port.Message{Body: body}})
 	case queue == port.Replies:
 		_, err = message.DecodeReply(body)
 	case queue == port.Control:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net"
 	"sync"
 	"time"
 )
@@ -172,10 +173,12 @@ func (m *many) readError() error {
 	return m.err
 }
 
-// lasted: a call that broke after a while was no failed attempt, the connection was in use.
-func lasted(started time.Time) bool { return time.Since(started) > longestPause }
-
-// brokenUse reports a connection that broke while it was in use.
+// brokenUse reports a connection that broke after it had been in use for a while. Such a break does not
+// count as a failed attempt. A connection that was never established was not in use, however long that took.
 func brokenUse(started time.Time, err error) bool {
-	return errors.Is(err, ErrConnection) && lasted(started)
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "dial" {
+		return false
+	}
+	return errors.Is(err, ErrConnection) && time.Since(started) > longestPause
 }

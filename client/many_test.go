@@ -6,9 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
+	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -131,4 +135,45 @@ func TestSubmitManyEnds(t *testing.T) {
 		t.Errorf("after the end of its context: %v", err)
 	}
 	feed.Close()
+}
+
+// unreachable takes longer to fail than a connection has to last to be taken up again with all attempts.
+type unreachable struct{}
+
+func (unreachable) RoundTrip(r *http.Request) (*http.Response, error) {
+	time.Sleep(6 * time.Second)
+	return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("i/o timeout")}
+}
+
+// A server that is never there ends each call after the time of WithRetry, however slowly each attempt fails.
+func TestNoCallWaitsForEverForAServer(t *testing.T) {
+	for name, call := range map[string]func(context.Context, *client.Client) error{
+		"SubmitMany": func(ctx context.Context, c *client.Client) error {
+			return c.SubmitMany(ctx, strings.NewReader(lines(1)), func(client.Result) {})
+		},
+		"Wait": func(ctx context.Context, c *client.Client) error { _, err := c.Wait(ctx, "o-0"); return err },
+		"Follow": func(ctx context.Context, c *client.Client) (last error) {
+			for _, err := range c.Follow(ctx, "o-0") {
+				last = err
+			}
+			return last
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				defer cancel()
+				option := client.WithHTTPClient(&http.Client{Transport: unreachable{}})
+				c, err := client.New("http://127.0.0.1:1", option, client.WithRetry(100, time.Minute))
+				if err != nil {
+					t.Fatal(err)
+				}
+				began := time.Now()
+				err = call(ctx, c)
+				if took := time.Since(began); !errors.Is(err, client.ErrConnection) || took > 2*time.Minute {
+					t.Errorf("after %v: %v", took, err)
+				}
+			})
+		})
+	}
 }

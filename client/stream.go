@@ -99,18 +99,21 @@ func (c *Client) submitMany(ctx context.Context, source iter.Seq2[sending, error
 	m := newMany()
 	go m.read(source)
 	defer m.stop()
-	for {
-		before, started := m.progress(), time.Now()
+	for over := false; !over; {
 		_, err := again(ctx, c, func(ctx context.Context) (struct{}, error) {
-			return struct{}{}, m.connect(ctx, c, each)
+			before, started := m.progress(), time.Now()
+			err := m.connect(ctx, c, each)
+			over = err == nil
+			if repeatable(err) && (m.progress() > before || brokenUse(started, err)) {
+				err = nil // begin anew, with all attempts
+			}
+			return struct{}{}, err
 		})
-		if err == nil {
-			return m.readError()
-		}
-		if !repeatable(err) || m.progress() == before && !lasted(started) {
+		if err != nil {
 			return fmt.Errorf("submitting orders (%d answered): %w", m.progress(), err)
 		}
 	}
+	return m.readError()
 }
 
 // lineAnswer answers one line of a connection.
@@ -155,7 +158,7 @@ func (h *overHTTP) Stream(ctx context.Context, next func() ([]byte, bool), answe
 			return fmt.Errorf("%w in the stream of orders: %w", ErrAnswer, err)
 		}
 		if p := l.Error; p != nil {
-			l.Err = &Error{Status: p.Status, Code: p.Code, Title: p.Title, Detail: p.Detail, Field: p.Field, RetryAfter: time.Duration(p.RetryAfter) * time.Second}
+			l.Err = &Error{Status: p.Status, Code: p.Code, Title: p.Title, Detail: p.Detail, Field: p.Field, RetryAfter: retryAfter(p.RetryAfter)}
 		}
 		if err := answer(l.Result); err != nil {
 			return err

@@ -133,14 +133,21 @@ func (s *Stepkeeper) adoptFunction(name string, a Agent) (role awsiam.IRole, pol
 		for _, variable := range sorted(environment) {
 			own.AddEnvironment(str(variable), environment[variable], nil)
 		}
-		if resource, is := own.Node().DefaultChild().(awslambda.CfnFunction); is {
-			resource.AddPropertyOverride(str("RecursiveLoop"), str("Allow")) // rule 1
-		}
+		allowLoop(own)
 		return role, policies
 	}
 	awscdk.Annotations_Of(s.Construct).AddInfo(jsii.Sprintf(
 		"agent %s: its function was made elsewhere; set its variables and RecursiveLoop: Allow there", name))
 	return role, policies
+}
+
+// allowLoop reports whether it could set that Lambda does not stop a function in a loop (rule 1).
+func allowLoop(f awslambda.Function) bool {
+	resource, is := f.Node().DefaultChild().(awslambda.CfnFunction)
+	if is {
+		resource.AddPropertyOverride(str("RecursiveLoop"), str("Allow"))
+	}
+	return is
 }
 
 // roleAccess is what a role needs that the construct does not make: an agent's access, and the key.

@@ -106,6 +106,48 @@ func TestKindsOfAgents(t *testing.T) {
 	same(t, "an external agent's queue", queue, true)
 }
 
+// A function of an application that takes statuses and sends orders may go round; one from elsewhere cannot be set.
+func TestAllowLoop(t *testing.T) {
+	needNode(t)
+	_, stack := newStack("Loop")
+	code := t.TempDir()
+	if err := os.WriteFile(filepath.Join(code, "bootstrap"), []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	function := func(id string) awslambda.Function {
+		return awslambda.NewFunction(stack, str(id), &awslambda.FunctionProps{
+			Runtime: awslambda.Runtime_PROVIDED_AL2023(), Handler: str("bootstrap"), Code: awslambda.Code_FromAsset(str(code), nil),
+		})
+	}
+	engine := infra.NewStepkeeper(stack, "Engine", shop(stack))
+	function("Stopped")
+	engine.AllowLoop(function("Allowed"))
+	refused := func(what, want string, call func()) {
+		defer func() {
+			if text := fmt.Sprint(recover()); !strings.Contains(text, want) {
+				t.Errorf("%s: %s, want %q", what, text, want)
+			}
+		}()
+		call()
+	}
+	refused("imported function", "the function was made elsewhere; set RecursiveLoop: Allow there", func() {
+		const arn = "arn:aws:lambda:eu-central-1:123456789012:function:f"
+		engine.AllowLoop(awslambda.Function_FromFunctionArn(stack, str("Foreign"), str(arn)))
+	})
+	found := 0
+	for id, r := range read(t, stack).of("AWS::Lambda::Function") {
+		switch {
+		case strings.HasPrefix(id, "Allowed"):
+			found++
+			same(t, id, r.Properties["RecursiveLoop"], "Allow")
+		case strings.HasPrefix(id, "Stopped"):
+			found++
+			same(t, id, r.Properties["RecursiveLoop"], nil)
+		}
+	}
+	same(t, "functions of the application", found, 2)
+}
+
 // What cannot be deployed is reported at synthesis, all of it, before anything is built.
 func TestRefused(t *testing.T) {
 	needNode(t)
@@ -158,7 +200,7 @@ func TestRefused(t *testing.T) {
 		{"wrong in the file", func(p *infra.Props) {
 			p.Agents["payment"] = infra.Agent{HTTP: write("a.yaml", "agents: {payment: {url: 'ftp://p.example', batch: 50}}")}
 		}, []string{"begins with https", "batch is 50"}},
-		{"no YAML", func(p *infra.Props) { p.Agents["payment"] = infra.Agent{HTTP: write("a.yaml", "agents: [")} }, []string{"a.yaml: [1:9]"}},
+		{"no YAML", func(p *infra.Props) { p.Agents["payment"] = infra.Agent{HTTP: write("a.yaml", "agents: [")} }, []string{"a.yaml: line 1, column 9"}},
 		{"Scheduler that does not build", notBuilt(build.Scheduler), []string{"function scheduler cannot be built: no compiler"}},
 		{"Supervisor that does not build", notBuilt(build.Supervisor), []string{"function supervisor cannot be built: no compiler"}},
 		{"agent that does not build", notBuilt(build.HTTPAgent), []string{"function agent-inventory cannot be built: no compiler", "function agent-payment cannot be built: no compiler"}},
@@ -186,6 +228,9 @@ func TestRefused(t *testing.T) {
 			p.Tables = infra.Tables{Orders: "arn:aws:dynamodb:eu-west-1:123456789012:table/Orders", Tasks: "arn:aws:dynamodb:eu-central-1:999999999999:table/Tasks"}
 			p.Replicas = []infra.Replica{{Region: region}}
 		}, []string{"Tables.Orders is in eu-west-1 and the stack in eu-central-1", "Tables.Tasks is of account 999999999999", "Replicas[0] is the stack's own Region"}},
+		{"an external agent of another account", func(p *infra.Props) {
+			p.Agents["notification"] = infra.Agent{External: true, SenderARNs: []string{"arn:aws:iam::999999999999:role/mailer"}}
+		}, []string{`agent "notification": SenderARNs has arn:aws:iam::999999999999:role/mailer of account 999999999999`, "assume one there"}},
 		{"build that fails", func(p *infra.Props) {
 			p.Agents["payment"] = infra.Agent{Folder: filepath.Dir(write("main.go", "package main\n\nfunc main() { nothing() }\n"))}
 			p.Build = func(b build.Binary) error {

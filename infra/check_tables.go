@@ -88,5 +88,25 @@ func (p Props) placed(scope constructs.Construct) error {
 			c.wrong("Replicas[%d] is the stack's own Region, %s", i, r.Region)
 		}
 	}
+	c.accounts(p.Agents, *stack.Account())
 	return errors.Join(c.problems...)
+}
+
+const sameAccount = "an external agent must run with a role of the stack's account: let its process assume one there"
+
+// accounts refuses external agents of other accounts: the policies of the queues and of the key allow them nothing.
+func (c *checker) accounts(agents map[string]Agent, own string) {
+	for _, name := range slices.Sorted(maps.Keys(agents)) {
+		for _, arn := range agents[name].SenderARNs {
+			parts := strings.Split(arn, ":")
+			if !strings.Contains(arn, "${Token[") && len(parts) > 4 && elsewhere(own, parts[4]) {
+				c.wrong("agent %q: SenderARNs has %s of account %s, and the stack is of %s; %s", name, arn, parts[4], own, sameAccount)
+			}
+		}
+	}
+}
+
+// elsewhere reports whether two accounts differ. One that is not known at synthesis may be any.
+func elsewhere(own, other string) bool {
+	return own != other && !*awscdk.Token_IsUnresolved(&own) && !*awscdk.Token_IsUnresolved(&other)
 }

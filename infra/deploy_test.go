@@ -1,81 +1,210 @@
 package infra_test
 
 import (
+	"archive/zip"
+	"cmp"
 	"encoding/json"
+	"flag"
 	"maps"
-	"os"
-	"path"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"gotest.tools/v3/golden"
 
 	"github.com/stepkeeper/stepkeeper/infra"
 )
 
-// calls are what CloudFormation's handlers call for the resources of the template, as the
-// resource types' schemas list them, without what the template does not use; and the ARN that a
-// resource of the stack Shop has.
-var calls = map[string]struct {
-	arn     string
-	actions []string
-}{
-	"AWS::CloudWatch::Alarm": {"arn:aws:cloudwatch:eu-central-1:ACCOUNT:alarm:Shop-x", []string{
-		"cloudwatch:PutMetricAlarm", "cloudwatch:DeleteAlarms", "cloudwatch:DescribeAlarms", "cloudwatch:ListTagsForResource",
-		"cloudwatch:TagResource", "cloudwatch:UntagResource"}},
-	"AWS::DynamoDB::GlobalTable": {"arn:aws:dynamodb:eu-central-1:ACCOUNT:table/Shop-x", []string{
-		"dynamodb:CreateTable", "dynamodb:DeleteTable", "dynamodb:UpdateTable", "dynamodb:DescribeTable", "dynamodb:DescribeContinuousBackups",
-		"dynamodb:DescribeTimeToLive", "dynamodb:DescribeContributorInsights", "dynamodb:DescribeKinesisStreamingDestination",
-		"dynamodb:UpdateContinuousBackups", "dynamodb:UpdateTimeToLive", "dynamodb:UpdateContributorInsights", "dynamodb:GetResourcePolicy",
-		"dynamodb:ListTagsOfResource", "dynamodb:TagResource", "dynamodb:UntagResource",
-		"application-autoscaling:DescribeScalableTargets", "application-autoscaling:DescribeScalingPolicies"}},
-	"AWS::Events::Rule": {"arn:aws:events:eu-central-1:ACCOUNT:rule/Shop-x", []string{
-		"events:PutRule", "events:DeleteRule", "events:DescribeRule", "events:PutTargets", "events:RemoveTargets", "events:ListTargetsByRule",
-		"events:TagResource", "events:UntagResource"}},
-	"AWS::IAM::ManagedPolicy": {"arn:aws:iam::ACCOUNT:policy/Shop-x", []string{
-		"iam:CreatePolicy", "iam:DeletePolicy", "iam:GetPolicy", "iam:CreatePolicyVersion", "iam:DeletePolicyVersion", "iam:GetPolicyVersion",
-		"iam:ListPolicyVersions", "iam:ListEntitiesForPolicy", "iam:TagPolicy", "iam:UntagPolicy"}},
-	"AWS::IAM::Role": {"arn:aws:iam::ACCOUNT:role/Shop-x", []string{
-		"iam:CreateRole", "iam:DeleteRole", "iam:GetRole", "iam:UpdateRole", "iam:UpdateRoleDescription", "iam:UpdateAssumeRolePolicy",
-		"iam:PutRolePolicy", "iam:DeleteRolePolicy", "iam:GetRolePolicy", "iam:ListRolePolicies", "iam:AttachRolePolicy", "iam:DetachRolePolicy",
-		"iam:ListAttachedRolePolicies", "iam:TagRole", "iam:UntagRole", "iam:PassRole"}},
-	"AWS::Lambda::EventInvokeConfig": {"arn:aws:lambda:eu-central-1:ACCOUNT:function:Shop-x", []string{
-		"lambda:GetFunctionEventInvokeConfig", "lambda:PutFunctionEventInvokeConfig", "lambda:UpdateFunctionEventInvokeConfig",
-		"lambda:DeleteFunctionEventInvokeConfig"}},
-	"AWS::Lambda::EventSourceMapping": {"arn:aws:lambda:eu-central-1:ACCOUNT:event-source-mapping:x", []string{
-		"lambda:CreateEventSourceMapping", "lambda:UpdateEventSourceMapping", "lambda:DeleteEventSourceMapping", "lambda:GetEventSourceMapping"}},
-	"AWS::Lambda::Function": {"arn:aws:lambda:eu-central-1:ACCOUNT:function:Shop-x", []string{
-		"lambda:CreateFunction", "lambda:DeleteFunction", "lambda:GetFunction", "lambda:GetFunctionConfiguration", "lambda:UpdateFunctionCode",
-		"lambda:UpdateFunctionConfiguration", "lambda:PutFunctionConcurrency", "lambda:DeleteFunctionConcurrency", "lambda:GetFunctionRecursionConfig",
-		"lambda:PutFunctionRecursionConfig", "lambda:GetFunctionCodeSigningConfig", "lambda:GetRuntimeManagementConfig",
-		"lambda:GetFunctionScalingConfig", "lambda:TagResource", "lambda:UntagResource"}},
-	"AWS::Lambda::Permission": {"arn:aws:lambda:eu-central-1:ACCOUNT:function:Shop-x", []string{
-		"lambda:AddPermission", "lambda:RemovePermission", "lambda:GetPolicy"}},
-	"AWS::Logs::LogGroup": {"arn:aws:logs:eu-central-1:ACCOUNT:log-group:Shop-x", []string{
-		"logs:CreateLogGroup", "logs:DeleteLogGroup", "logs:PutRetentionPolicy", "logs:DeleteRetentionPolicy", "logs:AssociateKmsKey",
-		"logs:DisassociateKmsKey", "logs:GetDataProtectionPolicy", "logs:DescribeLogGroups", "logs:ListTagsForResource", "logs:ListTagsLogGroup",
-		"logs:TagResource", "logs:UntagResource", "logs:TagLogGroup", "logs:UntagLogGroup"}},
-	"AWS::SNS::Subscription": {"arn:aws:sns:eu-central-1:ACCOUNT:Shop-x", []string{
-		"sns:Subscribe", "sns:Unsubscribe", "sns:GetSubscriptionAttributes", "sns:ListSubscriptionsByTopic"}},
-	"AWS::SNS::Topic": {"arn:aws:sns:eu-central-1:ACCOUNT:Shop-x", []string{
-		"sns:CreateTopic", "sns:DeleteTopic", "sns:GetTopicAttributes", "sns:SetTopicAttributes", "sns:ListSubscriptionsByTopic",
-		"sns:GetDataProtectionPolicy", "sns:ListTagsForResource", "sns:TagResource", "sns:UntagResource"}},
-	"AWS::SNS::TopicPolicy": {"arn:aws:sns:eu-central-1:ACCOUNT:Shop-x", []string{"sns:SetTopicAttributes", "sns:GetTopicAttributes"}},
-	"AWS::SQS::Queue": {"arn:aws:sqs:eu-central-1:ACCOUNT:Shop-x", []string{
-		"sqs:CreateQueue", "sqs:DeleteQueue", "sqs:GetQueueAttributes", "sqs:SetQueueAttributes", "sqs:GetQueueUrl", "sqs:ListQueueTags",
-		"sqs:TagQueue", "sqs:UntagQueue"}},
-	"AWS::SQS::QueuePolicy": {"arn:aws:sqs:eu-central-1:ACCOUNT:Shop-x", []string{"sqs:SetQueueAttributes", "sqs:GetQueueAttributes"}},
-	"AWS::Scheduler::Schedule": {"arn:aws:scheduler:eu-central-1:ACCOUNT:schedule/default/Shop-x", []string{
-		"scheduler:CreateSchedule", "scheduler:UpdateSchedule", "scheduler:DeleteSchedule", "scheduler:GetSchedule"}},
-	// Not of a template: the functions' code, and whether the account is prepared for the CDK.
-	"assets":    {"arn:aws:s3:::cdk-hnb659fds-assets-ACCOUNT-eu-central-1/x", []string{"s3:GetObject"}},
-	"bootstrap": {"arn:aws:ssm:eu-central-1:ACCOUNT:parameter/cdk-bootstrap/hnb659fds/version", []string{"ssm:GetParameters"}},
+// schemas names the wheel of cfn-lint, which holds the schemas of CloudFormation's resource types, each with
+// the permissions that its handlers need. testdata/cloudformation.json has those of the types that our
+// templates hold:
+//
+//	pip download --no-deps cfn-lint==1.58.0
+//	go test ./infra -run TestPermissionsOfCloudFormation -schemas $PWD/cfn_lint-1.58.0-py3-none-any.whl -update
+var schemas = flag.String("schemas", "", "the wheel of cfn-lint, to hold infra/testdata/cloudformation.json to it")
+
+// permissions are what the handlers of a resource type need.
+type permissions struct {
+	Create, Read, Update, Delete, Tags []string
 }
 
-// ownDocs are kinds of resources that the page lists beside the policy, by the setting that makes them.
-var ownDocs = map[string]string{"AWS::KMS::Key": "CustomerManagedKey", "AWS::SecretsManager::Secret": "TokenKeys"}
+func (p permissions) all() []string {
+	all := slices.Concat(p.Create, p.Read, p.Update, p.Delete, p.Tags)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func ofCloudFormation(t *testing.T) map[string]permissions {
+	t.Helper()
+	var all map[string]permissions
+	if err := json.Unmarshal([]byte(file(t, "infra", "testdata", "cloudformation.json")), &all); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// The checked-in permissions are those of the schemas.
+func TestPermissionsOfCloudFormation(t *testing.T) {
+	if *schemas == "" {
+		t.Skip("NOT RUN: give -schemas the wheel of cfn-lint, see there")
+	}
+	wheel, err := zip.OpenReader(*schemas)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer wheel.Close()
+	read := func(name string, to any) {
+		f, err := wheel.Open("cfnlint/data/schemas/" + name + ".json")
+		if err == nil {
+			err = json.NewDecoder(f).Decode(to)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+	var files map[string]string
+	read("providers/us-east-1", &files)
+	all := map[string]permissions{}
+	for kind := range arns {
+		var schema struct {
+			Handlers map[string]struct{ Permissions []string }
+			Tagging  struct{ Permissions []string }
+		}
+		read("resources/"+files[kind], &schema)
+		h := schema.Handlers
+		all[kind] = permissions{h["create"].Permissions, h["read"].Permissions, h["update"].Permissions, h["delete"].Permissions, schema.Tagging.Permissions}
+	}
+	text, err := json.MarshalIndent(all, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden.Assert(t, string(text)+"\n", "cloudformation.json")
+}
+
+// arns are what IAM sees of a resource of the stack Shop, by its type.
+var arns = map[string]string{
+	"AWS::CloudWatch::Alarm":          "arn:aws:cloudwatch:eu-central-1:ACCOUNT:alarm:Shop-x",
+	"AWS::CloudWatch::Dashboard":      "arn:aws:cloudwatch::ACCOUNT:dashboard/x",
+	"AWS::DynamoDB::GlobalTable":      "arn:aws:dynamodb:eu-central-1:ACCOUNT:table/Shop-x",
+	"AWS::EC2::SecurityGroup":         "arn:aws:ec2:eu-central-1:ACCOUNT:security-group/x",
+	"AWS::Events::Rule":               "arn:aws:events:eu-central-1:ACCOUNT:rule/Shop-x",
+	"AWS::IAM::ManagedPolicy":         "arn:aws:iam::ACCOUNT:policy/Shop-x",
+	"AWS::IAM::Role":                  "arn:aws:iam::ACCOUNT:role/Shop-x",
+	"AWS::KMS::Key":                   "arn:aws:kms:eu-central-1:ACCOUNT:key/x",
+	"AWS::Lambda::EventInvokeConfig":  "arn:aws:lambda:eu-central-1:ACCOUNT:function:Shop-x",
+	"AWS::Lambda::EventSourceMapping": "arn:aws:lambda:eu-central-1:ACCOUNT:event-source-mapping:*",
+	"AWS::Lambda::Function":           "arn:aws:lambda:eu-central-1:ACCOUNT:function:Shop-x",
+	"AWS::Lambda::Permission":         "arn:aws:lambda:eu-central-1:ACCOUNT:function:Shop-x",
+	"AWS::Logs::LogGroup":             "arn:aws:logs:eu-central-1:ACCOUNT:log-group:Shop-x:*",
+	"AWS::SNS::Subscription":          "arn:aws:sns:eu-central-1:ACCOUNT:Shop-x", // the topic's
+	"AWS::SNS::Topic":                 "arn:aws:sns:eu-central-1:ACCOUNT:Shop-x",
+	"AWS::SNS::TopicPolicy":           "arn:aws:sns:eu-central-1:ACCOUNT:Shop-x",
+	"AWS::SQS::Queue":                 "arn:aws:sqs:eu-central-1:ACCOUNT:Shop-x",
+	"AWS::SQS::QueuePolicy":           "arn:aws:sqs:eu-central-1:ACCOUNT:Shop-x",
+	"AWS::Scheduler::Schedule":        "arn:aws:scheduler:eu-central-1:ACCOUNT:schedule/default/Shop-x",
+	"AWS::SecretsManager::Secret":     "arn:aws:secretsmanager:eu-central-1:ACCOUNT:secret:EngineTokenKeys-x",
+}
+
+// elsewhere are the actions on something else than the resource itself.
+var elsewhere = map[string]string{
+	"iam:PassRole": "arn:aws:iam::ACCOUNT:role/Shop-x", "iam:GetRole": "arn:aws:iam::ACCOUNT:role/Shop-x", "iam:AttachRolePolicy": "arn:aws:iam::ACCOUNT:role/Shop-x",
+	"iam:DetachRolePolicy": "arn:aws:iam::ACCOUNT:role/Shop-x", "s3:GetObject": "arn:aws:s3:::cdk-hnb659fds-assets-ACCOUNT-eu-central-1/x",
+	"logs:DescribeLogGroups": "*", "logs:DescribeResourcePolicies": "*", "cloudwatch:DescribeAlarms": "*", "cloudwatch:PutMetricData": "*", "application-autoscaling:Describe*": "*",
+}
+
+// only are permissions that a handler needs where a resource has a property, by its path. The others are
+// needed always.
+var only = map[string]map[string]string{
+	"AWS::DynamoDB::GlobalTable": {
+		"dynamodb:CreateTableReplica": "Replicas.1", "dynamodb:DeleteTableReplica": "Replicas.1", "dynamodb:DisassociateTableReplica": "Replicas.1", "dynamodb:UpdateTableReplicaAutoScaling": "Replicas.1",
+		"dynamodb:Query": "Replicas.1", "dynamodb:Scan": "Replicas.1", "dynamodb:GetItem": "Replicas.1", "dynamodb:PutItem": "Replicas.1", "dynamodb:UpdateItem": "Replicas.1",
+		"dynamodb:DeleteItem": "Replicas.1", "dynamodb:BatchWriteItem": "Replicas.1", "iam:CreateServiceLinkedRole": "Replicas.1",
+		"dynamodb:EnableKinesisStreamingDestination": "Replicas.0.KinesisStreamSpecification", "dynamodb:DisableKinesisStreamingDestination": "Replicas.0.KinesisStreamSpecification",
+		"dynamodb:UpdateKinesisStreamingDestination": "Replicas.0.KinesisStreamSpecification", "kinesis:ListStreams": "Replicas.0.KinesisStreamSpecification",
+		"kinesis:DescribeStream": "Replicas.0.KinesisStreamSpecification", "kinesis:PutRecords": "Replicas.0.KinesisStreamSpecification",
+		"dynamodb:PutResourcePolicy": "Replicas.0.ResourcePolicy", "dynamodb:DeleteResourcePolicy": "Replicas.0.ResourcePolicy",
+		"application-autoscaling:DeleteScalingPolicy": "WriteProvisionedThroughputSettings", "application-autoscaling:DeleteScheduledAction": "WriteProvisionedThroughputSettings",
+		"application-autoscaling:DeregisterScalableTarget": "WriteProvisionedThroughputSettings", "application-autoscaling:PutScalingPolicy": "WriteProvisionedThroughputSettings",
+		"application-autoscaling:PutScheduledAction": "WriteProvisionedThroughputSettings", "application-autoscaling:RegisterScalableTarget": "WriteProvisionedThroughputSettings",
+		"kms:CreateGrant": "Replicas.0.SSESpecification", "kms:DescribeKey": "Replicas.0.SSESpecification", "kms:ListAliases": "Replicas.0.SSESpecification",
+		"kms:Decrypt": "Replicas.0.SSESpecification", "kms:RevokeGrant": "Replicas.0.SSESpecification",
+	},
+	"AWS::EC2::SecurityGroup": {
+		"ec2:AuthorizeSecurityGroupIngress": "SecurityGroupIngress", "ec2:RevokeSecurityGroupIngress": "SecurityGroupIngress",
+		"ec2:UpdateSecurityGroupRuleDescriptionsIngress": "SecurityGroupIngress",
+	},
+	"AWS::Events::Rule":       {"iam:PassRole": "RoleArn"},
+	"AWS::IAM::ManagedPolicy": {"iam:AttachGroupPolicy": "Groups", "iam:DetachGroupPolicy": "Groups", "iam:AttachUserPolicy": "Users", "iam:DetachUserPolicy": "Users"},
+	"AWS::IAM::Role":          {"iam:PutRolePermissionsBoundary": "PermissionsBoundary", "iam:DeleteRolePermissionsBoundary": "PermissionsBoundary"},
+	"AWS::Lambda::EventSourceMapping": {
+		"kms:DescribeKey": "KmsKeyArn", "kms:GenerateDataKey": "KmsKeyArn", "kms:Decrypt": "KmsKeyArn",
+	},
+	"AWS::Lambda::Function": {
+		"s3:GetObjectVersion": "Code.S3ObjectVersion", "ec2:DescribeSecurityGroups": "VpcConfig", "ec2:DescribeSubnets": "VpcConfig", "ec2:DescribeVpcs": "VpcConfig",
+		"ec2:DescribeNetworkInterfaces": "VpcConfig", "elasticfilesystem:DescribeMountTargets": "FileSystemConfigs", "s3files:ListMountTargets": "FileSystemConfigs",
+		"kms:CreateGrant": "KmsKeyArn", "kms:Decrypt": "KmsKeyArn", "kms:DescribeKey": "KmsKeyArn", "kms:Encrypt": "KmsKeyArn", "kms:GenerateDataKey": "KmsKeyArn",
+		"lambda:GetCodeSigningConfig": "CodeSigningConfigArn", "lambda:PutFunctionCodeSigningConfig": "CodeSigningConfigArn", "lambda:DeleteFunctionCodeSigningConfig": "CodeSigningConfigArn",
+		"lambda:GetLayerVersion": "Layers", "lambda:PutRuntimeManagementConfig": "RuntimeManagementConfig", "lambda:PutFunctionScalingConfig": "FunctionScalingConfig",
+		"lambda:PassCapacityProvider": "CapacityProviderConfig", "lambda:PublishVersion": "PublishToLatestPublished",
+	},
+	"AWS::Logs::LogGroup": {
+		"logs:PutDataProtectionPolicy": "DataProtectionPolicy", "logs:CreateLogDelivery": "DataProtectionPolicy", "s3:REST.PUT.OBJECT": "DataProtectionPolicy", "firehose:TagDeliveryStream": "DataProtectionPolicy",
+		"logs:PutResourcePolicy": "ResourcePolicyDocument", "logs:DeleteResourcePolicy": "ResourcePolicyDocument", "logs:PutIndexPolicy": "FieldIndexPolicies", "logs:DeleteIndexPolicy": "FieldIndexPolicies",
+		"logs:PutBearerTokenAuthentication": "BearerTokenAuthenticationEnabled", "logs:PutLogGroupDeletionProtection": "DeletionProtectionEnabled",
+	},
+	"AWS::SNS::Subscription": {"iam:GetRole": "SubscriptionRoleArn", "iam:PassRole": "SubscriptionRoleArn"},
+	"AWS::SNS::Topic":        {"sns:PutDataProtectionPolicy": "DataProtectionPolicy", "iam:GetRole": "DeliveryStatusLogging", "iam:PassRole": "DeliveryStatusLogging"},
+	"AWS::SecretsManager::Secret": {
+		"secretsmanager:ReplicateSecretToRegions": "ReplicaRegions", "secretsmanager:RemoveRegionsFromReplication": "ReplicaRegions",
+	},
+}
+
+// needed are the permissions for the resources of a template, each with what IAM sees.
+func needed(t *testing.T, x tmpl, schemas map[string]permissions) map[[2]string]bool {
+	t.Helper()
+	all := map[[2]string]bool{
+		{"s3:GetObject", "arn:aws:s3:::cdk-hnb659fds-assets-ACCOUNT-eu-central-1/x"}:                        true,
+		{"ssm:GetParameters", "arn:aws:ssm:eu-central-1:ACCOUNT:parameter/cdk-bootstrap/hnb659fds/version"}: true,
+	}
+	for _, r := range x.Resources {
+		if arns[r.Type] == "" {
+			t.Errorf("the template has a %s: say here which ARN IAM sees, and run TestPermissionsOfCloudFormation with -update", r.Type)
+		}
+		for _, action := range schemas[r.Type].all() {
+			property, conditional := only[r.Type][action]
+			if conditional && property != "" && inside(r.Properties, property) == nil {
+				continue
+			}
+			all[[2]string{action, cmp.Or(elsewhere[action], arns[r.Type])}] = true
+		}
+	}
+	return all
+}
+
+// inside is what stands at a path: Replicas.0.SSESpecification.
+func inside(v any, path string) any {
+	for step := range strings.SplitSeq(path, ".") {
+		if i, err := strconv.Atoi(step); err == nil {
+			v = at(v, i)
+		} else {
+			v = at(v, step)
+		}
+	}
+	return v
+}
+
+// settings are those whose resources need more than the policy has; a row of the page says what.
+var settings = map[string]func(awscdk.Stack, *infra.Props){
+	"CustomerManagedKey": func(_ awscdk.Stack, p *infra.Props) { p.CustomerManagedKey = true },
+	"Dashboard":          func(_ awscdk.Stack, p *infra.Props) { p.Dashboard = true },
+	"Replicas":           func(_ awscdk.Stack, p *infra.Props) { p.Replicas = []infra.Replica{{Region: "eu-west-1"}} },
+	"TokenKeys":          withTokens,
+	"VPC":                inVPC,
+}
 
 type deployPolicy struct {
 	Statement []struct {
@@ -96,7 +225,7 @@ func texts(v any) (all []string) {
 func (d deployPolicy) allows(action, arn string) bool {
 	for _, s := range d.Statement {
 		for _, a := range texts(s.Action) {
-			if fits, _ := path.Match(a, action); !fits {
+			if !covers(a, action) {
 				continue
 			}
 			for _, r := range texts(s.Resource) {
@@ -126,68 +255,75 @@ func like(pattern, text string) bool {
 	return false
 }
 
-// docs/aws-deploy-policy.json is enough for every resource of the template, and has nothing besides.
+// docs/aws-deploy-policy.json allows what CloudFormation needs for every resource of the template, as the
+// schemas of the resource types say, and nothing besides.
 func TestDeployPolicy(t *testing.T) {
-	data, err := os.ReadFile("../docs/aws-deploy-policy.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := os.ReadFile("../docs/aws.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var policy deployPolicy
-	if err := json.Unmarshal(data, &policy); err != nil {
+	if err := json.Unmarshal([]byte(file(t, "docs", "aws-deploy-policy.json")), &policy); err != nil {
 		t.Fatal(err)
 	}
-	kinds := map[string]bool{"assets": true, "bootstrap": true}
+	schemas := ofCloudFormation(t)
+	whole := map[[2]string]bool{}
 	for _, change := range []func(awscdk.Stack, *infra.Props){nil, func(_ awscdk.Stack, p *infra.Props) {
-		p.EventBridgeRule, p.CustomerManagedKey, p.FinishedOrders, p.TaskTTL = true, true, true, time.Hour
+		p.EventBridgeRule, p.FinishedOrders, p.TaskTTL = true, true, time.Hour
 	}} {
-		for _, r := range template(t, change).Resources {
-			kinds[r.Type] = true
-		}
+		maps.Copy(whole, needed(t, template(t, change), schemas))
 	}
-	needed := map[string]bool{}
-	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
-		if setting := ownDocs[kind]; setting != "" {
-			if !strings.Contains(string(page), "| `"+setting+"`") {
-				t.Errorf("docs/aws.md does not say what %s needs to deploy", setting)
-			}
-			continue
+	for call := range whole {
+		action, arn := call[0], call[1]
+		if !policy.allows(action, arn) {
+			t.Errorf("docs/aws-deploy-policy.json does not allow %s on %s", action, arn)
 		}
-		c, known := calls[kind]
-		if !known {
-			t.Errorf("the template has a %s: say here, and in docs/aws-deploy-policy.json, what deploying it needs", kind)
-		}
-		for _, action := range c.actions {
-			needed[action] = true
-			if !policy.allows(action, c.arn) {
-				t.Errorf("%s: docs/aws-deploy-policy.json does not allow %s on %s", kind, action, c.arn)
-			}
-			if kind != "assets" && kind != "bootstrap" && policy.allows(action, strings.ReplaceAll(c.arn, "Shop", "Other")) && !lookups[action] {
-				t.Errorf("%s: docs/aws-deploy-policy.json allows %s on resources of other stacks", kind, action)
-			}
-		}
-	}
-	for kind := range calls {
-		if !kinds[kind] {
-			t.Errorf("no template has a %s any more", kind)
+		if others := strings.ReplaceAll(arn, "Shop", "Other"); others != arn && policy.allows(action, others) {
+			t.Errorf("docs/aws-deploy-policy.json allows %s on resources of other stacks", action)
 		}
 	}
 	for _, s := range policy.Statement {
 		for _, action := range texts(s.Action) {
-			if !slices.ContainsFunc(slices.Collect(maps.Keys(needed)), func(n string) bool { fits, _ := path.Match(action, n); return fits }) {
+			needs := func(call [2]string) bool { return covers(action, call[0]) }
+			if !slices.ContainsFunc(slices.Collect(maps.Keys(whole)), needs) {
 				t.Errorf("statement %s: nothing needs %s", s.Sid, action)
+			}
+		}
+	}
+	for setting, change := range settings {
+		row := rowOf(t, setting)
+		for call := range needed(t, template(t, change), schemas) {
+			if action := call[0]; !whole[call] && !policy.allows(action, call[1]) && !slices.ContainsFunc(row, func(a string) bool { return covers(a, action) }) {
+				t.Errorf("docs/aws.md does not say that %s needs %s", setting, action)
 			}
 		}
 	}
 }
 
-// lookups know no resources, or ones that have no names of the stack's; the mappings are bound by a
-// condition.
-var lookups = map[string]bool{
-	"lambda:GetEventSourceMapping": true, "logs:DescribeLogGroups": true, "cloudwatch:DescribeAlarms": true,
-	"application-autoscaling:DescribeScalableTargets": true, "application-autoscaling:DescribeScalingPolicies": true,
-	"lambda:CreateEventSourceMapping": true, "lambda:UpdateEventSourceMapping": true, "lambda:DeleteEventSourceMapping": true,
+// The conditions above are of properties that the schemas know, and of no others.
+func TestConditionsOfPermissions(t *testing.T) {
+	schemas := ofCloudFormation(t)
+	same(t, "types", slices.Sorted(maps.Keys(schemas)), slices.Sorted(maps.Keys(arns)))
+	for kind, actions := range only {
+		for action := range actions {
+			if !slices.Contains(schemas[kind].all(), action) {
+				t.Errorf("the handlers of %s do not need %s", kind, action)
+			}
+		}
+	}
+}
+
+// rowOf are the actions in the row of a setting: `kms:CreateKey`, `PutKeyPolicy` are two of one service.
+func rowOf(t *testing.T, setting string) (actions []string) {
+	t.Helper()
+	row := between(t, file(t, "docs", "aws.md"), "| `"+setting+"`", "\n")
+	service := ""
+	for _, word := range regexp.MustCompile("`([a-z0-9-]+:)?([A-Z][A-Za-z*]+)`").FindAllStringSubmatch(row, -1) {
+		service = cmp.Or(word[1], service)
+		actions = append(actions, service+word[2])
+	}
+	return actions
+}
+
+// covers reports whether an action of a policy is, or stands for, an action; the latter may itself end with a
+// *.
+func covers(allowed, action string) bool {
+	begin, wild := strings.CutSuffix(allowed, "*")
+	return allowed == action || wild && strings.HasPrefix(action, begin)
 }

@@ -2,6 +2,7 @@ package infra_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -73,6 +74,24 @@ func TestDocs(t *testing.T) {
 		if !strings.Contains(tuning, f.Name+"`") {
 			t.Errorf("aws-tuning.md does not say what Tuning.%s moves", f.Name)
 		}
+	}
+}
+
+// The page says how much the order example makes.
+func TestCountsInDocs(t *testing.T) {
+	var golden tmpl
+	if err := json.Unmarshal([]byte(file(t, "infra", "testdata", "shop.template.json")), &golden); err != nil {
+		t.Fatal(err)
+	}
+	alarms := 0
+	for _, r := range golden.Resources {
+		if strings.HasPrefix(r.Type, "AWS::CloudWatch::") && strings.HasSuffix(r.Type, "Alarm") {
+			alarms++
+		}
+	}
+	want := fmt.Sprintf("The order example has %d resources, %d of them alarms.", len(golden.Resources), alarms)
+	if !strings.Contains(file(t, "docs", "aws.md"), want) {
+		t.Errorf("aws.md does not say %q", want)
 	}
 }
 

@@ -3,6 +3,7 @@ package infra
 import (
 	"fmt"
 
+	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
@@ -11,8 +12,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// GrantSubmit lets a role or user of the app submit orders, follow and cancel them. A principal from outside of
-// the app gets the policy Application.
+// GrantSubmit lets a role or user of the app submit orders, follow and cancel them, and answer a step with a
+// token. A principal from outside of the app gets the policy Application. A program that answers without a
+// token, in the name of a person or another system, needs engine.Control().GrantSendMessages(role): with it
+// the program can send every command.
 func (s *Stepkeeper) GrantSubmit(to awsiam.IGrantable) {
 	grant(to, s.applicationAccess())
 }
@@ -39,6 +42,10 @@ func (s *Stepkeeper) GrantAgent(agent string, role awsiam.IRole) {
 	if !there || !a.External {
 		panic(fmt.Errorf("stepkeeper %s: GrantAgent: %q is no external agent of it", *s.Construct.Node().Id(), agent))
 	}
+	if own, account := *awscdk.Stack_Of(s.Construct).Account(), *role.Env().Account; elsewhere(own, account) {
+		panic(fmt.Errorf("stepkeeper %s: GrantAgent: the role of agent %q is of account %s and the stack of %s; %s",
+			*s.Construct.Node().Id(), agent, account, own, sameAccount))
+	}
 	grant(role, s.roleAccess(agent, a))
 	if own, made := role.(awsiam.Role); made && (len(a.SenderARNs) == 0 || len(a.SenderIDs) > 0) {
 		s.senderIDs[agent] = append(s.senderIDs[agent], *own.RoleId())
@@ -46,6 +53,17 @@ func (s *Stepkeeper) GrantAgent(agent string, role awsiam.IRole) {
 	}
 	for _, queue := range []string{port.Replies, port.Quarantine} {
 		s.allowSender(queue, role.RoleArn())
+	}
+}
+
+// AllowLoop sets RecursiveLoop: Allow on a function of the app that takes statuses and sends orders or commands
+// in answer. Lambda otherwise stops such a function after about 16 rounds, and drops the status. The function
+// itself must then see to it that its orders come to an end. It panics for a function from outside of the app:
+// set the property where the function is made. Agents' functions have it already.
+func (s *Stepkeeper) AllowLoop(f awslambda.IFunction) {
+	if own, made := f.(awslambda.Function); !made || !allowLoop(own) {
+		panic(fmt.Errorf("stepkeeper %s: AllowLoop: the function was made elsewhere; set RecursiveLoop: Allow there",
+			*s.Construct.Node().Id()))
 	}
 }
 
@@ -71,7 +89,8 @@ func (s *Stepkeeper) Agent(name string) awslambda.IFunction {
 // Intake is where applications send their orders.
 func (s *Stepkeeper) Intake() awssqs.IQueue { return s.queues[port.Intake].queue }
 
-// Control is where commands go: cancel, undo, resubmit, resolve.
+// Control is where the operator's commands go: undo, resubmit, resolve, close, move, answers without a token.
+// A sender may do all of that.
 func (s *Stepkeeper) Control() awssqs.IQueue { return s.queues[port.Control].queue }
 
 // Requests is the queue of an agent; nil for an unknown name.
@@ -91,7 +110,7 @@ func (s *Stepkeeper) Quarantine() awssqs.IQueue { return s.quarantine }
 // Alerts is the topic of alerts and alarms.
 func (s *Stepkeeper) Alerts() awssns.ITopic { return s.alerts }
 
-// Application is the policy for roles of applications: submit, follow, cancel.
+// Application is the policy for roles of applications: submit, follow, cancel, answer with a token.
 func (s *Stepkeeper) Application() awsiam.IManagedPolicy { return s.application }
 
 // Operator are the policies for people: all commands, listings, dead-letter queues. It takes all of them;

@@ -247,6 +247,22 @@ func TestMappingsAreReported(t *testing.T) {
 	same(t, "mappings of 20 agents, of two queues for high priority too", reported, 3+20+2)
 }
 
+// A role of another account can be no external agent.
+func TestGrantAgentElsewhere(t *testing.T) {
+	needNode(t)
+	_, stack := newStack("Test")
+	p := shop(stack)
+	p.Agents["notification"] = infra.Agent{External: true}
+	engine := infra.NewStepkeeper(stack, "Engine", p)
+	defer func() {
+		want := "the role of agent \"notification\" is of account 999999999999 and the stack of " + account
+		if text := fmt.Sprint(recover()); !strings.Contains(text, want) {
+			t.Errorf("%s; want %q", text, want)
+		}
+	}()
+	engine.GrantAgent("notification", awsiam.Role_FromRoleArn(stack, str("Mailer"), str("arn:aws:iam::999999999999:role/mailer"), nil))
+}
+
 // Grants name what is allowed, and let the queues know.
 func TestGrants(t *testing.T) {
 	needNode(t)

@@ -27,6 +27,7 @@ func (s *Stepkeeper) addOutputs() {
 	s.output("Shards", *jsii.Sprintf("%d", s.props.Shards), "shards of the index")
 	s.output("Finished", *jsii.Sprintf("%t", s.props.FinishedOrders), "whether ended orders are in the index")
 	s.output("FairQueues", *jsii.Sprintf("%t", s.props.FairQueues), "whether messages carry the tenant of their order")
+	s.output("IntakeCommands", "true", "whether the intake queue takes cancels, and answers with a token")
 	s.output("Concurrency", strconv.Itoa(s.concurrency+1), "functions that may run at once: of all mappings, and the Supervisor")
 	s.output("SharedConcurrency", strconv.Itoa(s.sharedConcurrency()), "of these, functions without reserved concurrency")
 	s.output("Release", view.Built().String(), "what the functions were built from")

@@ -2,7 +2,6 @@ package infra
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -16,19 +15,34 @@ import (
 // addPolicies makes the policies for people and programs outside (rule 21); no principal has them
 // until you attach them.
 func (s *Stepkeeper) addPolicies() {
-	s.application = s.policy("Application", "submit orders, follow and cancel them", s.applicationAccess())
+	s.application = s.policy("Application", "submit orders, follow, cancel and answer them", s.applicationAccess())
+	Accept(s.application, "AwsSolutions-IAM5", stackByName)
 	for i, statements := range s.split(s.operatorAccess()) {
 		id := "Operator"
 		if i > 0 {
 			id += strconv.Itoa(i + 1)
 		}
 		policy := s.policy(id, "all commands, listings, dead letters", statements)
-		if slices.ContainsFunc(statements, func(s awsiam.PolicyStatement) bool { return *s.Sid() == metrics }) {
-			Accept(policy, "AwsSolutions-IAM5", "CloudWatch knows no resources of metrics: cloudwatch:GetMetricData is allowed on all or none.")
+		var reasons []string
+		for _, statement := range statements {
+			if reason := wildcards[*statement.Sid()]; reason != "" {
+				reasons = append(reasons, reason)
+			}
+		}
+		if len(reasons) > 0 {
+			Accept(policy, "AwsSolutions-IAM5", strings.Join(reasons, " "))
 		}
 		s.operator = append(s.operator, policy)
 	}
 }
+
+// wildcards says of statements with a wildcard why there is one, by their IDs.
+var wildcards = map[string]string{
+	metrics:      "CloudWatch knows no resources of metrics: cloudwatch:GetMetricData is allowed on all or none.",
+	stackOutputs: stackByName,
+}
+
+const stackByName = "IAM sees a stack that is asked for by its name as stack/NAME/*: the ARN ends with the wildcard of AWS itself."
 
 // Rule 28: a managed policy has 6,144 characters at most. An ARN of a queue or a table has some 120, with
 // the longest names that CloudFormation makes; the rest is for what is around it.
@@ -85,18 +99,29 @@ func texts(list *[]*string) []string {
 // applicationAccess is all that an application may.
 func (s *Stepkeeper) applicationAccess() []awsiam.PolicyStatement {
 	var to []*string
-	for _, q := range append(s.withHigh(port.Intake), s.queues[port.Control]) {
+	for _, q := range s.withHigh(port.Intake) { // the control queue carries out whatever it is sent
 		to = append(to, q.queue.QueueArn())
 	}
 	statements := []awsiam.PolicyStatement{
 		allow("Send", send, to...),
 		allow("Read", get, s.orders.TableArn(), s.tasks.TableArn(), s.definitions.TableArn()),
-		allow("Outputs", []string{"cloudformation:DescribeStacks"}, awscdk.Stack_Of(s.Construct).StackId()),
+		allow(stackOutputs, []string{"cloudformation:DescribeStacks"}, s.stackARN()),
 	}
 	if s.key != nil {
 		statements = append(statements, allow("Key", useKey, s.key.KeyArn()))
 	}
 	return append(statements, s.tablesKey()...)
+}
+
+const stackOutputs = "Outputs" // the ID of that statement
+
+// stackARN matches the stack as IAM sees it: a caller that names it asks for stack/NAME/*, and one that has
+// its ARN for stack/NAME/UUID.
+func (s *Stepkeeper) stackARN() *string {
+	stack := awscdk.Stack_Of(s.Construct)
+	return stack.FormatArn(&awscdk.ArnComponents{
+		Service: str("cloudformation"), Resource: str("stack"), ResourceName: str(*stack.StackName() + "/*"),
+	})
 }
 
 // operatorAccess is all that an operator may: what an application may, and more.
@@ -118,6 +143,7 @@ func (s *Stepkeeper) operatorAccess() []awsiam.PolicyStatement {
 		access = append(access, ownRights(*jsii.Strings(s.props.Operators...)...))
 	}
 	return append(access,
+		allow("Command", send, s.queues[port.Control].queue.QueueArn()),
 		allow("List", query, index(s.tasks)),
 		allow("Depths", attributes, append(all, dead...)...),
 		allow("Mappings", []string{"lambda:GetEventSourceMapping"}, mappings...), // listing them knows no resources
@@ -125,13 +151,13 @@ func (s *Stepkeeper) operatorAccess() []awsiam.PolicyStatement {
 			"sqs:CancelMessageMoveTask", "sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:ListMessageMoveTasks", "sqs:ReceiveMessage", "sqs:StartMessageMoveTask",
 		}, dead...),
 		readMetrics(),
-		allow("Redrive", send, append(requests, s.queues["replies"].queue.QueueArn())...),
+		allow("Redrive", send, append(requests, s.queues[port.Replies].queue.QueueArn())...),
 	)
 }
 
-// ownRights lets `stepkeeper doctor` ask IAM what the operator may.
+// ownRights lets `stepkeeper doctor` ask IAM which role the operator has, with its path, and what it may do.
 func ownRights(arns ...*string) awsiam.PolicyStatement {
-	return allow("OwnRights", []string{"iam:SimulatePrincipalPolicy"}, arns...)
+	return allow("OwnRights", []string{"iam:GetRole", "iam:SimulatePrincipalPolicy"}, arns...)
 }
 
 func (s *Stepkeeper) policy(id, what string, statements []awsiam.PolicyStatement) awsiam.ManagedPolicy {

@@ -65,7 +65,8 @@ type Props struct {
 	// external agent. Each queue costs as much while idle as a further agent does.
 	Priorities map[string]int
 	// Replicas are Regions that get copies of the tables, for disaster recovery only: one Region is
-	// active (rule 14). The stack must have an explicit Region.
+	// active (rule 14). The stack must have an explicit Region. Tables that are there take one more or
+	// one less per deployment.
 	Replicas []Replica
 	// Tables are there already, restored ones or replicas, and used in place of new ones.
 	Tables Tables
@@ -136,7 +137,8 @@ type Tuning struct {
 	SystemLogLevel awslambda.SystemLogLevel
 	// Warm is for a busy first day.
 	Warm Warm
-	// OldestMessage is the age of a message in intake, replies or control that alarms; default 5 m.
+	// OldestMessage is the age of a message in intake or replies that alarms; default 5 m. In control it is 20 m at least,
+	// because a message that waits there for a step is delayed by up to 15 m.
 	OldestMessage time.Duration
 	// OldestRequest is the same for the agents' queues; default 15 m: a flood may wait (P32).
 	OldestRequest time.Duration
@@ -173,7 +175,7 @@ type Agent struct {
 	// not be more than the function's.
 	Function awslambda.IFunction
 	// External: a process elsewhere takes requests-<name> and sends to replies. It needs
-	// permission to do so, and its role must be among SenderARNs.
+	// permission to do so, and its role, which must be of the stack's account, among SenderARNs.
 	External   bool
 	SenderARNs []string
 	// SenderIDs are the IDs of the roles that it replies with, AROA…, as `aws iam get-role` answers them.

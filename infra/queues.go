@@ -34,7 +34,8 @@ func (s *Stepkeeper) addQueues() {
 	s.missed = s.deadQueue("MissedSweeps", "it is itself a dead-letter queue, of the schedule")
 	s.addShared(port.Intake, port.Intake, t.Intake, t.SchedulerTimeout, t.OldestMessage)
 	s.addQueue(port.Replies, t.Replies, t.SchedulerTimeout, t.OldestMessage)
-	s.addQueue(port.Control, t.Control, t.SchedulerTimeout, t.OldestMessage)
+	// SQS counts a delayed message as old from when it was sent, and a wait of a step is a delay of up to 15 minutes (rule 5).
+	s.addQueue(port.Control, t.Control, t.SchedulerTimeout, max(t.OldestMessage, 20*time.Minute))
 	if len(s.assets.children) > 0 {
 		s.addQueue(port.Tasks, t.Control, t.SchedulerTimeout, t.OldestMessage)
 	}

@@ -44,8 +44,12 @@ func random(id string) string { return strings.ToUpper(fmt.Sprintf("%x", sha256.
 
 func (r resolved) arn(id string) string {
 	kinds := map[string]string{
-		"AWS::SQS::Queue": "sqs:%s:%s:", "AWS::IAM::Role": "iam::%[2]s:role/", "AWS::IAM::ManagedPolicy": "iam::%[2]s:policy/", "AWS::Lambda::Function": "lambda:%s:%s:function:",
-		"AWS::DynamoDB::GlobalTable": "dynamodb:%s:%s:table/", "AWS::SNS::Topic": "sns:%s:%s:", "AWS::Logs::LogGroup": "logs:%s:%s:log-group:", "AWS::Scheduler::Schedule": "scheduler:%s:%s:schedule/default/", "AWS::Events::Rule": "events:%s:%s:rule/",
+		"AWS::SQS::Queue": "sqs:%s:%s:", "AWS::IAM::Role": "iam::%[2]s:role/",
+		"AWS::IAM::ManagedPolicy": "iam::%[2]s:policy/", "AWS::Lambda::Function": "lambda:%s:%s:function:",
+		"AWS::DynamoDB::GlobalTable": "dynamodb:%s:%s:table/", "AWS::SNS::Topic": "sns:%s:%s:",
+		"AWS::Logs::LogGroup":      "logs:%s:%s:log-group:",
+		"AWS::Scheduler::Schedule": "scheduler:%s:%s:schedule/default/",
+		"AWS::Events::Rule":        "events:%s:%s:rule/",
 	}
 	kind := r.Resources[id].Type
 	if kind == "AWS::KMS::Key" {
@@ -277,8 +281,12 @@ func TestOperatorsRightsAreWhole(t *testing.T) {
 	}
 	const queues, dead = 3 + 20 + 2, 3 + 20 + 2 + 2 // two for high priority
 	want := map[string]int{
-		"sqs:SendMessage": 3 + 21 + 1, "sqs:GetQueueAttributes": queues + dead, "sqs:ReceiveMessage": dead, "sqs:DeleteMessage": dead, "sqs:ChangeMessageVisibility": dead, "sqs:StartMessageMoveTask": dead,
-		"sqs:CancelMessageMoveTask": dead, "sqs:ListMessageMoveTasks": dead, "dynamodb:GetItem": 3, "dynamodb:Query": 1, "cloudformation:DescribeStacks": 1, "lambda:GetEventSourceMapping": queues, "cloudwatch:GetMetricData": 1, "iam:SimulatePrincipalPolicy": 2, "kms:Decrypt": 1, "kms:GenerateDataKey": 1,
+		"sqs:SendMessage": 2 + 21 + 2, "sqs:GetQueueAttributes": queues + dead, "sqs:ReceiveMessage": dead,
+		"sqs:DeleteMessage": dead, "sqs:ChangeMessageVisibility": dead, "sqs:StartMessageMoveTask": dead,
+		"sqs:CancelMessageMoveTask": dead, "sqs:ListMessageMoveTasks": dead, "dynamodb:GetItem": 3,
+		"dynamodb:Query": 1, "cloudformation:DescribeStacks": 1, "lambda:GetEventSourceMapping": queues,
+		"cloudwatch:GetMetricData": 1, "iam:GetRole": 2, "iam:SimulatePrincipalPolicy": 2, "kms:Decrypt": 1,
+		"kms:GenerateDataKey": 1,
 	}
 	same(t, "operator's rights", may, fmt.Sprint(want))
 	for _, problem := range loose(x.tmpl) {

@@ -151,6 +151,7 @@ func (a *Agent) run(_ context.Context, c worker.Call) (any, error) {
 		call.Resolved = c.Resolved.Fact
 	}
 	run.calls = append(run.calls, call)
+	a.w.callers = append(a.w.callers, run)
 	a.now = &run.calls[len(run.calls)-1]
 	script := a.scripts[c.Name]
 	if script == nil && !a.w.unscripted {

@@ -19,5 +19,11 @@
 // takes the same path each time, down to the millisecond. Nothing moves by itself either: after
 // Submit, or a command, call Advance, UntilEnd or UntilStep.
 //
+// Child orders run in the same test. Calls and ExpectCalls of an order count the calls of its children too; all else is of one order
+// alone, and Child finds that of a child:
+//
+//	run.ExpectCalls("carrier.send", 6)
+//	run.Child("ship", 1).ExpectUndone("send", "pick")
+//
 // A Workflow belongs to one test and must be used from that test's goroutine.
 package workflowtest

@@ -2,6 +2,7 @@ package workflowtest
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
 )
@@ -90,13 +91,34 @@ func (r *Run) ExpectUndone(steps ...string) {
 	}
 }
 
-// ExpectCalls fails the test unless the operation, "payment.charge", was called n times.
+// ExpectCalls fails the test unless the operation, "payment.charge", was called n times by the order and its child orders. Of one
+// child alone use Child.
 func (r *Run) ExpectCalls(operation string, n int) {
 	r.w.t.Helper()
-	if got := len(r.Calls(operation)); got != n {
-		r.wrong("called %s %d times, expected %d", operation, got, n)
+	calls := r.Calls(operation)
+	if len(calls) == n {
+		return
 	}
+	times, ids, whose := map[string]int{}, []string{}, ""
+	for _, c := range calls {
+		if times[c.OrderID]++; times[c.OrderID] == 1 {
+			ids = append(ids, c.OrderID)
+		}
+	}
+	for _, id := range ids[:min(len(ids), mostNamed)] {
+		whose += fmt.Sprintf(", %d by %s", times[id], id)
+	}
+	switch {
+	case len(ids) == 1 && ids[0] == r.id:
+		whose = ""
+	case len(ids) > mostNamed:
+		whose += ", …"
+	}
+	r.wrong("called %s %d times%s, expected %d", operation, len(calls), whose, n)
 }
+
+// mostNamed is how many orders a failure names with their calls.
+const mostNamed = 10
 
 // ExpectOutput fails the test unless the workflow's output is the same JSON as want.
 func (r *Run) ExpectOutput(want any) {

@@ -46,9 +46,8 @@ func (r *Run) browse(method, link string, form url.Values) (int, string) {
 	}
 	request := httptest.NewRequest(method, u.RequestURI(), strings.NewReader(form.Encode()))
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	mux, answer := http.NewServeMux(), httptest.NewRecorder()
-	mux.Handle(answerpage.Pattern, answerpage.New(linked{r.w}))
-	mux.ServeHTTP(answer, request)
+	answer := httptest.NewRecorder()
+	answerpage.New(linked{r.w}).ServeHTTP(answer, request)
 	return answer.Code, answer.Body.String()
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
 // moment is one line of a run's story.
@@ -27,7 +28,8 @@ func (a alerts) Raise(_ context.Context, x core.RaiseAlert) error {
 }
 
 // committed gets every stored version of a task, and notes what is new in it.
-func (w *Workflow) committed(t *core.Task) {
+func (w *Workflow) committed(c state.Change) {
+	t := c.Task
 	r := w.run(t.OrderID)
 	old := r.task
 	r.task = t

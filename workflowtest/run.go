@@ -112,15 +112,30 @@ func (r *Run) Path() []string { return slices.Clone(r.path) }
 // Undone names the steps in the order in which they were undone, in the present run.
 func (r *Run) Undone() []string { return slices.Clone(r.undone) }
 
-// Calls are those that were made to an operation, "payment.charge"; "" answers all, in their order.
+// Calls returns the calls that the order and its child orders have made to an operation, "payment.charge", in the order in which
+// they were made; OrderID says whose each is. With "" it returns the calls of all operations. Of one child alone use Child.
 func (r *Run) Calls(operation string) []Call {
 	var some []Call
-	for _, c := range r.calls {
-		if operation == "" || c.Operation == operation {
+	next := map[*Run]int{}
+	for _, run := range r.w.callers {
+		c := run.calls[next[run]]
+		next[run]++
+		if (operation == "" || c.Operation == operation) && (run == r || run.below(r)) {
 			some = append(some, c)
 		}
 	}
 	return some
+}
+
+// below reports whether the run is a child order of another one, or a child of such a child.
+func (r *Run) below(other *Run) bool {
+	for r != nil && r.task != nil && r.task.Parent != nil {
+		if r.task.Parent.OrderID == other.id {
+			return true
+		}
+		r = r.w.runs[r.task.Parent.OrderID]
+	}
+	return false
 }
 
 // Alerts are those that the operator got.
@@ -192,6 +207,16 @@ func (r *Run) Resolve(step string, fact Fact) Verdict {
 	return r.command(message.Control{Kind: message.Resolve, Command: r.task.Command, Step: step, Fact: fact})
 }
 
+// ResolveWith is a Resolve of a step that happened, with what it returned: its output, which later steps can read.
+func (r *Run) ResolveWith(step string, output any) Verdict {
+	r.w.t.Helper()
+	data, err := json.Marshal(output)
+	if err != nil {
+		r.w.t.Fatalf("the output cannot be sent: %v", err)
+	}
+	return r.command(message.Control{Kind: message.Resolve, Command: r.task.Command, Step: step, Fact: Happened, Output: data})
+}
+
 // Answer is what a person answers to a step with an approval, in its present round.
 func (r *Run) Answer(step, by string, value any) Verdict {
 	r.w.t.Helper()
@@ -241,7 +266,7 @@ func (r *Run) command(c message.Control) Verdict {
 	r.w.t.Helper()
 	r.w.next++
 	c.Schema, c.OrderID, c.ID = c.Major(), r.id, fmt.Sprintf("command-%d", r.w.next)
-	r.note("command %s %s", c.Kind, joined(c.Step, c.Name, string(c.Fact), string(c.Value)+string(c.Input), c.By, c.Reason))
+	r.note("command %s %s", c.Kind, joined(c.Step, c.Name, string(c.Fact), string(c.Value)+string(c.Input)+string(c.Output), c.By, c.Reason))
 	v, err := r.w.scheduler.Command(r.w.t.Context(), c)
 	if err != nil {
 		r.fatal("cannot take the command %s: %v", c.Kind, err)

@@ -46,6 +46,7 @@ type Workflow struct {
 	order      []*Run
 	unscripted bool   // operations without a script answer "done"
 	held       []held // replies that are under way
+	callers    []*Run // orders of all calls, in the order in which they were made
 	next       int    // number of the next order without an ID, and of commands
 }
 

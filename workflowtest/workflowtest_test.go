@@ -1,6 +1,7 @@
 package workflowtest_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -230,6 +231,15 @@ func TestOperatorGoesOn(t *testing.T) {
 	if story := run.Timeline(); strings.Count(story, "refused:") != 1 || !strings.Contains(story, "ALERT to the operator: b") {
 		t.Error(story)
 	}
+	stated := refused(t, "stop")
+	if v := stated.ResolveWith("b", map[string]int{"charged": 12}); !v.Accepted {
+		t.Fatal(v.Reason)
+	}
+	stated.Resubmit()
+	stated.UntilEnd(time.Hour).ExpectProcessed()
+	if story := stated.Timeline(); !strings.Contains(story, `command resolve b, happened, {"charged":12}`) {
+		t.Error(story)
+	}
 	again := refused(t, "stop")
 	if v := again.Undo(); !v.Accepted {
 		t.Fatal(v.Reason)
@@ -417,6 +427,32 @@ func TestFailuresSayWhatWasExpected(t *testing.T) {
 	golden.Assert(t, reported.String(), "failures.txt")
 }
 
+// The calls of an order are those of its children too, in the order in which they were made, and a failure says whose they are.
+func TestCallsOfChildOrders(t *testing.T) {
+	const text = `{"items":[{"sku":"cup"},{"sku":"pot"}],"card":"c"}`
+	submitted := func(t testing.TB) *workflowtest.Run {
+		w := workflowtest.New(t, "../examples/shipments/shipments.yaml").AllowUnscripted()
+		w.Submit(json.RawMessage(text)).UntilEnd(time.Hour) // whose calls do not count
+		return w.Submit(json.RawMessage(text)).UntilEnd(time.Hour)
+	}
+	run := submitted(t)
+	run.ExpectCalls("carrier.send", 2)
+	run.ExpectCalls("payment.charge", 1)
+	run.Child("ship", 1).ExpectCalls("carrier.send", 1)
+	run.Child("ship", 1).ExpectCalls("payment.charge", 0)
+	var made []string
+	for _, c := range run.Calls("") {
+		made = append(made, strings.TrimPrefix(c.OrderID, run.ID())+" "+c.Operation)
+	}
+	if want := []string{" payment.charge", "~ship~0 stock.pick", "~ship~0 carrier.send", "~ship~1 stock.pick", "~ship~1 carrier.send"}; !slices.Equal(made, want) {
+		t.Errorf("made %q, want %q", made, want)
+	}
+	got := judged(t, func(t testing.TB) { submitted(t).ExpectCalls("carrier.send", 1) })
+	if want := "called carrier.send 2 times, 1 by " + run.ID() + "~ship~0, 1 by " + run.ID() + "~ship~1, expected 1; "; !strings.Contains(got, want) {
+		t.Errorf("it says %q, want %q", got, want)
+	}
+}
+
 func TestShippedWorkflowsLoad(t *testing.T) {
 	files, err := os.ReadDir("../workflows")
 	if err != nil {
@@ -529,7 +565,7 @@ func TestSeveralAgents(t *testing.T) {
 
 // Why a person answers as they do stands in the history, beside the answer.
 func TestAnswerWithAReason(t *testing.T) {
-	w := workflowtest.NewFromYAML(t, "workflow: ask\nsteps:\n  agree: {approval: {question: Go?, answers: [yes, no], timeout: 1h, onTimeout: undo}}\n")
+	w := workflowtest.NewFromYAML(t, "workflow: ask\nsteps:\n  agree: {approval: {question: Go?, answers: ['yes', 'no'], timeout: 1h, onTimeout: undo}}\n")
 	run := w.Submit(1)
 	w.Advance(time.Minute)
 	if v := run.AnswerWith("agree", "ann", "yes", "the customer called"); !v.Accepted {

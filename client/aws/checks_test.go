@@ -54,6 +54,7 @@ type account struct {
 	code              int64
 	denied            string // the end of the ARN of a queue that may not be sent to
 	caller            string
+	roles             map[string]string // ARNs by name, of roles that IAM may be asked for
 	noIAM, noLimits   bool
 	tableLimit        int64
 	written           float64
@@ -61,6 +62,16 @@ type account struct {
 
 func (a *account) GetCallerIdentity(context.Context, *sts.GetCallerIdentityInput, ...func(*sts.Options)) (*sts.GetCallerIdentityOutput, error) {
 	return &sts.GetCallerIdentityOutput{Arn: &a.caller}, nil
+}
+
+func (a *account) role(
+	_ context.Context, in *iam.GetRoleInput, _ ...func(*iam.Options),
+) (*iam.GetRoleOutput, error) {
+	arn, there := a.roles[*in.RoleName]
+	if !there {
+		return nil, errors.New("AccessDenied: GetRole")
+	}
+	return &iam.GetRoleOutput{Role: &iamtypes.Role{Arn: &arn}}, nil
 }
 
 func (a *account) may(_ context.Context, in *iam.SimulatePrincipalPolicyInput, _ ...func(*iam.Options)) (*iam.SimulatePrincipalPolicyOutput, error) {
@@ -94,7 +105,10 @@ func (a *account) GetAccountSettings(context.Context, *lambda.GetAccountSettings
 	}
 	unreserved := int32(a.unreserved) //nolint:gosec // small
 	return &lambda.GetAccountSettingsOutput{
-		AccountLimit: &types.AccountLimit{ConcurrentExecutions: int32(a.limit), UnreservedConcurrentExecutions: &unreserved, TotalCodeSize: 100 << 20}, //nolint:gosec // small
+		AccountLimit: &types.AccountLimit{
+			ConcurrentExecutions: int32(a.limit), UnreservedConcurrentExecutions: &unreserved,
+			TotalCodeSize: 100 << 20,
+		}, //nolint:gosec // small
 		AccountUsage: &types.AccountUsage{TotalCodeSize: a.code << 20},
 	}, nil
 }
@@ -127,7 +141,11 @@ dead letters, ok: none in 1 queue;
 
 // Each check finds the fault that it is for, and says what to do.
 func TestChecks(t *testing.T) {
-	ok := []string{"stack ok", "access ok", "send ok", "version ok", "messages_in_flight ok", "table_writes ok", "code_storage ok", "queues ok", "dead letters ok", "sweeps ok", "overdue ok", "definitions ok", "concurrency ok", "clock unknown"}
+	ok := []string{
+		"stack ok", "access ok", "send ok", "version ok", "messages_in_flight ok", "table_writes ok",
+		"code_storage ok", "queues ok", "dead letters ok", "sweeps ok", "overdue ok", "definitions ok",
+		"concurrency ok", "clock unknown",
+	}
 	for _, c := range []struct {
 		name   string
 		change func(w *stacktest.Deployment, s *supervisor, a *account)
@@ -142,7 +160,14 @@ func TestChecks(t *testing.T) {
 		}, "queue intake", client.CheckFailed, "nothing takes from it, 0 waiting: its event source mapping is disabled", "--uuid m-intake --enabled"},
 		{"a queue may not be looked at", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
 			w.Parts.Outputs.Requests = map[string]string{"mail": "url"}
-			w.Parts.Queues = counted{w.Parts.Queues, map[string]func() (port.Depth, error){port.Requests("mail"): func() (port.Depth, error) { return port.Depth{}, errors.New("AccessDenied") }}}
+			w.Parts.Queues = counted{
+				w.Parts.Queues,
+				map[string]func() (port.Depth, error){
+					port.Requests("mail"): func() (port.Depth, error) {
+						return port.Depth{}, errors.New("AccessDenied")
+					},
+				},
+			}
 		}, "queues", client.CheckUnknown, "requests-mail", ""},
 		{"the Supervisor never came", func(_ *stacktest.Deployment, s *supervisor, _ *account) { s.last = time.Time{} },
 			"sweeps", client.CheckFailed, "has never come", "NoSweeps"},
@@ -183,17 +208,45 @@ func TestChecks(t *testing.T) {
 			"send", client.CheckUnknown, "not checked: ", ""},
 		{"IAM leaves a queue out", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.denied = "none" },
 			"send", client.CheckUnknown, "did not answer for 1 of 2", ""},
+		{"a role of single sign-on may send nothing", func(_ *stacktest.Deployment, _ *supervisor, a *account) {
+			a.caller, a.denied = "arn:aws:sts::7:assumed-role/AWSReservedSSO_Admin_abc/ann", "Intake"
+			a.roles = map[string]string{"AWSReservedSSO_Admin_abc": "arn:aws:iam::7:role" +
+				"/aws-reserved/sso.amazonaws.com/eu-west-1/AWSReservedSSO_Admin_abc"}
+		}, "send", client.CheckFailed, "IAM does not allow arn:aws:iam::7:role/aws-reserved/sso.amazonaws.com" +
+			"/eu-west-1/AWSReservedSSO_Admin_abc to send", ""},
+		{"a role with a path may send nothing", func(_ *stacktest.Deployment, _ *supervisor, a *account) {
+			a.denied, a.roles = "Intake", map[string]string{"ops": "arn:aws:iam::7:role/teams/ops"}
+		}, "send", client.CheckFailed, "IAM does not allow arn:aws:iam::7:role/teams/ops to send", ""},
+		{"the path of a role of single sign-on may not be asked", func(_ *stacktest.Deployment, _ *supervisor, a *account) {
+			a.caller = "arn:aws:sts::7:assumed-role/AWSReservedSSO_Admin_abc/ann"
+		}, "send", client.CheckUnknown, "the path of the role AWSReservedSSO_Admin_abc of single sign-on is not known", ""},
 		{"the account itself calls", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.caller = "arn:aws:iam::7:root" },
 			"send", client.CheckUnknown, "neither a role nor a user", ""},
 		{"a queue is nearly full of messages in flight", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
 			w.Parts.Outputs.Requests = map[string]string{"mail": "url"}
-			w.Parts.Queues = counted{w.Parts.Queues, map[string]func() (port.Depth, error){port.Requests("mail"): func() (port.Depth, error) { return port.Depth{InFlight: 96_000}, nil }}}
+			w.Parts.Queues = counted{
+				w.Parts.Queues,
+				map[string]func() (port.Depth, error){
+					port.Requests("mail"): func() (port.Depth, error) {
+						return port.Depth{InFlight: 96_000}, nil
+					},
+				},
+			}
 		}, "messages in flight", client.CheckFailed, "at most 96000, in requests-mail; SQS allows 120000", "receive less at a time"},
 		{"a queue's messages in flight cannot be counted", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
-			w.Parts.Queues = counted{w.Parts.Queues, map[string]func() (port.Depth, error){port.Replies: func() (port.Depth, error) { return port.Depth{}, errors.New("AccessDenied") }}}
+			w.Parts.Queues = counted{
+				w.Parts.Queues,
+				map[string]func() (port.Depth, error){
+					port.Replies: func() (port.Depth, error) {
+						return port.Depth{}, errors.New("AccessDenied")
+					},
+				},
+			}
 		}, "messages in flight", client.CheckUnknown, "not checked: ", ""},
 		{"a table is written to as fast as the account may", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.written = 80 * 60 },
-			"table writes", client.CheckFailed, "at most 80 units a second in the last hour, of a table or its index; the quota is 100 (of this account)", "Table-level write throughput limit"},
+			"table writes", client.CheckFailed,
+			"at most 80 units a second in the last hour, of a table or its index; the quota is 100 (of this account)",
+			"Table-level write throughput limit"},
 		{"the limits of tables may not be asked", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.noLimits, a.written = true, 32_000*60 },
 			"table writes", client.CheckFailed, "the quota is 40000 (AWS's default, because dynamodb:DescribeLimits is not allowed)", "higher quota"},
 		{"metrics may not be read", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
@@ -207,7 +260,12 @@ func TestChecks(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := stacktest.New(t, stacktest.Memory())
-			s, a := &supervisor{last: time.Now().Add(-2 * time.Minute), due: time.Now().Add(-time.Minute)}, &account{limit: 10, unreserved: 8, code: 79, tableLimit: 100, written: 79 * 60, caller: "arn:aws:sts::7:assumed-role/ops/ann"}
+			s, a := &supervisor{
+				last: time.Now().Add(-2 * time.Minute), due: time.Now().Add(-time.Minute),
+			}, &account{
+				limit: 10, unreserved: 8, code: 79, tableLimit: 100, written: 79 * 60,
+				caller: "arn:aws:sts::7:assumed-role/ops/ann",
+			}
 			o := &w.Parts.Outputs
 			if c.check == "" { // with its first order one of two definitions is stored
 				c := w.Client()
@@ -224,12 +282,27 @@ func TestChecks(t *testing.T) {
 			o.Dead = map[string]string{port.Intake: "url"}
 			o.Intake, o.Control, o.Application = "https://sqs/7/Intake", "https://sqs/7/Control", "arn:aws:iam::1:policy/App"
 			none := func() (port.Depth, error) { return port.Depth{}, nil }
-			w.Parts.Queues = counted{w.Parts.Queues, map[string]func() (port.Depth, error){"dead-intake": none, port.Intake: none, port.Control: none, port.Replies: none, port.High(port.Intake): none}}
-			w.Parts.Sweeps, w.Parts.Lambda, w.Parts.Tables, w.Parts.Caller, w.Parts.Rights = s, a, a, a, a.may
+			w.Parts.Queues = counted{
+				w.Parts.Queues,
+				map[string]func() (port.Depth, error){
+					"dead-intake":          none,
+					port.Intake:            none,
+					port.Control:           none,
+					port.Replies:           none,
+					port.High(port.Intake): none,
+				},
+			}
+			w.Parts.Sweeps, w.Parts.Lambda, w.Parts.Tables, w.Parts.Caller = s, a, a, a
+			w.Parts.Rights, w.Parts.Role = a.may, a.role
 			w.Parts.Metrics = nil
 			c.change(w, s, a)
 			if w.Parts.Metrics == nil {
-				w.Parts.Metrics = &watch{values: map[string]map[int]float64{"AWS/DynamoDB ConsumedWriteCapacityUnits Sum TableName=" + o.Tasks + " GlobalSecondaryIndexName=complete-by": {1: 60, 7: a.written, 8: 30}}}
+				w.Parts.Metrics = &watch{
+					values: map[string]map[int]float64{
+						"AWS/DynamoDB ConsumedWriteCapacityUnits Sum TableName=" + o.Tasks +
+							" GlobalSecondaryIndexName=complete-by": {1: 60, 7: a.written, 8: 30},
+					},
+				}
 			}
 			checks, err := w.Client().Checks(t.Context())
 			if err != nil {
@@ -238,7 +311,10 @@ func TestChecks(t *testing.T) {
 			for _, want := range ok {
 				name, result, _ := strings.Cut(strings.Replace(want, "dead letters", "dead_letters", 1), " ")
 				name = strings.ReplaceAll(name, "_", " ")
-				if name == c.check || name == "queues" && c.check == "queue intake" || name == "overdue" && c.name == "the leases cannot be read" || name == "messages in flight" && c.check == "queues" || name == "code storage" && a.limit == 0 {
+				if name == c.check || name == "queues" && c.check == "queue intake" ||
+					name == "overdue" &&
+						c.name == "the leases cannot be read" || name == "messages in flight" &&
+					c.check == "queues" || name == "code storage" && a.limit == 0 {
 					continue
 				}
 				if found := find(t, checks, name); string(found.Result) != result {
@@ -297,7 +373,9 @@ func TestChecksOfDeadLetters(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"dead letters of requests-payment", "quarantine"} {
-		if d := find(t, checks, name); d.Result != client.CheckFailed || !strings.Contains(d.Text, "the oldest of 2 looked at was sent 50h0m0s ago, and is deleted in 286h0m0s") || d.Fix == "" {
+		if d := find(t, checks, name); d.Result != client.CheckFailed ||
+			!strings.Contains(d.Text,
+				"the oldest of 2 looked at was sent 50h0m0s ago, and is deleted in 286h0m0s") || d.Fix == "" {
 			t.Errorf("%+v", d)
 		}
 	}

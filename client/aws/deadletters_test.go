@@ -80,11 +80,17 @@ func TestRedriveOnAStack(t *testing.T) {
 	c, open := stackOf(t)
 	delete(c.outputs, "EngineWorkflowOrder")
 	c.outputs["EngineWorkflowCharging"] = "hash"
-	queues := withQueues(t, c, "EngineRequestsPaymentDeadUrl", "EngineRequestsPaymentUrl", "EngineIntakeDeadUrl", "EngineIntakeUrl", "EngineQuarantineUrl", "EngineMissedSweepsUrl")
-	put(t, queues, "EngineRequestsPaymentDeadUrl", `{"schema":1,"task":"acme:1","step":"charge","operation":"do"}`, `{"schema":1,"task":"acme:2","step":"charge","operation":"do"}`)
+	queues := withQueues(t, c, "EngineRequestsPaymentDeadUrl", "EngineRequestsPaymentUrl",
+		"EngineIntakeDeadUrl", "EngineIntakeUrl", "EngineQuarantineUrl", "EngineMissedSweepsUrl")
+	put(t, queues, "EngineRequestsPaymentDeadUrl",
+		`{"schema":1,"task":"acme:1","step":"charge","operation":"do"}`,
+		`{"schema":1,"task":"acme:2","step":"charge","operation":"do"}`)
 	submission := `{"schema":%d,"orderId":%q,"workflow":%q,"order":1}`
-	put(t, queues, "EngineIntakeDeadUrl", fmt.Sprintf(submission, 1, "known", "charging"), fmt.Sprintf(submission, 9, "newer", "charging"), fmt.Sprintf(submission, 1, "unknown", "order"))
-	quarantined, err := message.Quarantine(port.Intake, port.Delivery{Message: port.Message{Body: []byte(fmt.Sprintf(submission, 9, "later", "charging"))}}, "too new", 1).Encode()
+	put(t, queues, "EngineIntakeDeadUrl", fmt.Sprintf(submission, 1, "known", "charging"),
+		fmt.Sprintf(submission, 9, "newer", "charging"), fmt.Sprintf(submission, 1, "unknown", "order"))
+	quarantined, err := message.Quarantine(port.Intake, port.Delivery{
+		Message: port.Message{Body: []byte(fmt.Sprintf(submission, 9, "later", "charging"))},
+	}, "too new", 1).Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,10 +114,13 @@ func TestRedriveOnAStack(t *testing.T) {
 		t.Errorf("%s, %s", sent, left)
 	}
 	for queue, want := range map[string]map[string]client.HandledResult{
-		port.Intake: {"known": client.Redriven, "newer": client.Redriven, "unknown": client.NotTaken}, port.Quarantine: {"later": client.NotTaken}, client.MissedSweeps: {"": client.NotTaken},
+		port.Intake:     {"known": client.Redriven, "newer": client.Redriven, "unknown": client.NotTaken},
+		port.Quarantine: {"later": client.NotTaken}, client.MissedSweeps: {"": client.NotTaken},
 	} {
 		got := map[string]client.Handled{}
-		if err := s.Redrive(t.Context(), client.Handling{Queue: queue, All: true, By: "ada", Reason: "why", Rate: 1000, Record: reported(got)}); err != nil || len(got) != len(want) {
+		if err := s.Redrive(t.Context(), client.Handling{
+			Queue: queue, All: true, By: "ada", Reason: "why", Rate: 1000, Record: reported(got),
+		}); err != nil || len(got) != len(want) {
 			t.Errorf("%s: %+v, %v", queue, got, err)
 		}
 		for id, result := range want {
@@ -137,11 +146,15 @@ func TestRedriveOnAStack(t *testing.T) {
 		inner.ServeHTTP(w, r)
 	})
 	put(t, queues, "EngineIntakeDeadUrl", fmt.Sprintf(submission, 1, "acme:3", "charging"))
-	if err := s.Redrive(t.Context(), client.Handling{Queue: port.Intake, All: true, By: "ada", Reason: "why", Rate: 1000, Record: reported(got)}); err != nil || !strings.Contains(sent, "acme:3") || strings.Contains(sent, "MessageGroupId") {
+	if err := s.Redrive(t.Context(), client.Handling{
+		Queue: port.Intake, All: true, By: "ada", Reason: "why", Rate: 1000, Record: reported(got),
+	}); err != nil || !strings.Contains(sent, "acme:3") || strings.Contains(sent, "MessageGroupId") {
 		t.Errorf("%s, %v", sent, err)
 	}
 	c.outputs["EngineFairQueues"] = "true"
-	if err := open().Redrive(t.Context(), client.Handling{Queue: "requests-payment", All: true, By: "ada", Reason: "why", Rate: 1000, Record: reported(got)}); err != nil {
+	if err := open().Redrive(t.Context(), client.Handling{
+		Queue: "requests-payment", All: true, By: "ada", Reason: "why", Rate: 1000, Record: reported(got),
+	}); err != nil {
 		t.Error(err)
 	}
 	if !strings.Contains(sent, `"MessageGroupId":"acme"`) {
@@ -155,11 +168,17 @@ func TestDeadLettersNeedTheirPermissions(t *testing.T) {
 	queues := withQueues(t, c, "EngineRepliesDeadUrl", "EngineRepliesUrl")
 	put(t, queues, "EngineRepliesDeadUrl", `{"schema":1,"task":"o","step":"charge","outcome":"done"}`)
 	s := open()
-	for action, on := range map[string]string{"sqs:ReceiveMessage": "on the dead letters of replies is missing", "sqs:SendMessage": "on queue replies (and to be among Operators of the stack) is missing", "sqs:DeleteMessage": "on the dead letters of replies is missing"} {
+	for action, on := range map[string]string{
+		"sqs:ReceiveMessage": "on the dead letters of replies is missing",
+		"sqs:SendMessage":    "on queue replies (and to be among Operators of the stack) is missing",
+		"sqs:DeleteMessage":  "on the dead letters of replies is missing",
+	} {
 		c.failing.Store(&[2]string{action, "AccessDeniedException"})
 		got := map[string]client.Handled{}
 		err := s.Redrive(t.Context(), client.Handling{Queue: port.Replies, All: true, By: "ada", Reason: "why", Rate: 1000, Record: reported(got)})
-		if !errors.Is(err, client.ErrForbidden) || !strings.Contains(err.Error(), "the permission "+action+" "+on) || !strings.Contains(err.Error(), "EngineOperator") {
+		if !errors.Is(err, client.ErrForbidden) ||
+			!strings.Contains(err.Error(), "the permission "+action+
+				" "+on) || !strings.Contains(err.Error(), "EngineOperator") {
 			t.Errorf("%s: %v", action, err)
 		}
 		c.failing.Store(nil)

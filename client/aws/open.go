@@ -101,7 +101,8 @@ func Connect(c aws.Config, o Outputs, opts ...client.Option) *client.Client {
 	for name, url := range o.Dead {
 		urls[deadQueue(name)] = url
 	}
-	queues := sqs.New(c, sqs.Config{URLs: urls})
+	queues, rights := sqs.New(c, sqs.Config{URLs: urls}), iam.NewFromConfig(c)
 	return Over(Parts{Outputs: o, Tasks: store, Definitions: store, Schedules: store.Schedules(), Queues: queues, Sweeps: store,
-		Lambda: lambda.NewFromConfig(c), Metrics: cloudwatch.NewFromConfig(c), Tables: tables, Caller: sts.NewFromConfig(c), Rights: iam.NewFromConfig(c).SimulatePrincipalPolicy}, opts...)
+		Lambda: lambda.NewFromConfig(c), Metrics: cloudwatch.NewFromConfig(c), Tables: tables, Caller: sts.NewFromConfig(c),
+		Rights: rights.SimulatePrincipalPolicy, Role: rights.GetRole}, opts...)
 }

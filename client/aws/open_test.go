@@ -45,7 +45,7 @@ type cloud struct {
 	calls   atomic.Int32
 }
 
-const stackARN = "arn:aws:cloudformation:eu-central-1:1:stack/Shop/e1"
+const stackARN = "arn:aws:cloudformation:eu-central-1:" + accountID + ":stack/Shop/e1"
 
 func newCloud(t *testing.T) *cloud {
 	t.Helper()
@@ -160,7 +160,7 @@ func TestReadOutputs(t *testing.T) {
 	at := func(name string) string { return "https://x/Engine" + name }
 	want := aws.Outputs{Orders: at("OrdersTable"), Tasks: at("TasksTable"), Definitions: at("DefinitionsTable"),
 		Intake: at("IntakeUrl"), Control: at("ControlUrl"), Quarantine: at("QuarantineUrl"), Replies: at("RepliesUrl"),
-		Shards: 8, Finished: true, FairQueues: true, Paused: true, Application: at("ApplicationPolicy"), Operator: at("OperatorPolicy"), Concurrency: 40, Shared: 36,
+		Shards: 8, Finished: true, FairQueues: true, IntakeCommands: true, Paused: true, Application: at("ApplicationPolicy"), Operator: at("OperatorPolicy"), Concurrency: 40, Shared: 36,
 		Release: view.Release{Version: "(devel)", Tasks: 3, Messages: 2}, Requests: map[string]string{}, High: map[string]string{},
 		Mappings: map[string]string{"requests-payment": "m-payment"}, Workflows: map[string]string{"Order": "HASH"}, Scheduled: []string{"order", "report"},
 		Dead:          map[string]string{"quarantine": at("QuarantineUrl"), "missed-sweeps": at("MissedSweepsUrl")},

@@ -25,6 +25,7 @@ type Outputs struct {
 	Replies                     string            // likewise; "" where nothing but the Scheduler has to know it
 	Shards                      int               // of the index
 	Finished                    bool              // ended orders are in the index
+	IntakeCommands              bool              // the Scheduler reads commands of applications from the intake queue
 	FairQueues                  bool              // messages carry the tenant of their order
 	Application, Operator       string            // ARNs of the managed policies, of Operator the first
 	Concurrency                 int               // functions that may run at once; 0: unknown
@@ -66,7 +67,9 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 	o := Outputs{
 		Orders: value("OrdersTable"), Tasks: value("TasksTable"), Definitions: value("DefinitionsTable"),
 		Intake: value("IntakeUrl"), Control: value("ControlUrl"), Quarantine: value("QuarantineUrl"),
-		Finished: value("Finished") == "true", FairQueues: values[prefix+"FairQueues"] == "true", Application: value("ApplicationPolicy"), Operator: value("OperatorPolicy"),
+		Finished: value("Finished") == "true", FairQueues: values[prefix+"FairQueues"] == "true",
+		IntakeCommands: values[prefix+"IntakeCommands"] == "true", // absent before applications had no right to send to control
+		Application:    value("ApplicationPolicy"), Operator: value("OperatorPolicy"),
 	}
 	o.Deployment, o.Scheduler = values[prefix+"Deployment"], values[prefix+"SchedulerFunction"]
 	o.Replies, o.Paused = values[prefix+"RepliesUrl"], values[prefix+"Paused"] == "true"
@@ -86,12 +89,7 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 			o.High[queue] = value(idOf(port.High(queue)) + "Url")
 		}
 	}
-	o.Workflows = map[string]string{}
-	for key, hash := range values {
-		if name, ok := strings.CutPrefix(key, prefix+"Workflow"); ok {
-			o.Workflows[name] = hash
-		}
-	}
+	o.Workflows = workflowsOf(values, prefix)
 	if names := values[prefix+"Scheduled"]; names != "" {
 		o.Scheduled = strings.Split(names, ",")
 	}
@@ -106,6 +104,17 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 		return Outputs{}, fmt.Errorf("its output %sShards is %.40q; a number from 1 is meant", prefix, shards)
 	}
 	return o, nil
+}
+
+// workflowsOf reads the hashes of the workflows, by their names.
+func workflowsOf(values map[string]string, prefix string) map[string]string {
+	hashes := map[string]string{}
+	for key, hash := range values {
+		if name, ok := strings.CutPrefix(key, prefix+"Workflow"); ok {
+			hashes[name] = hash
+		}
+	}
+	return hashes
 }
 
 // deadOf reads the addresses of the queues of dead letters, by the names of the queues whose they are.

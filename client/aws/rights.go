@@ -25,6 +25,9 @@ type Caller interface {
 // calls, which are 9 MB, out of the program.
 type Rights func(context.Context, *iam.SimulatePrincipalPolicyInput, ...func(*iam.Options)) (*iam.SimulatePrincipalPolicyOutput, error)
 
+// Role reads a role with its path: GetRole of an *iam.Client.
+type Role func(context.Context, *iam.GetRoleInput, ...func(*iam.Options)) (*iam.GetRoleOutput, error)
+
 // checkSend asks IAM whether the caller may send orders and commands. Nothing is sent: an order would be carried out.
 func (t *transport) checkSend(ctx context.Context) client.Check {
 	const name = "send"
@@ -35,13 +38,17 @@ func (t *transport) checkSend(ctx context.Context) client.Check {
 	if err != nil {
 		return client.NotChecked(name, failed(ctx, use{"sts:GetCallerIdentity", "the credentials", ""}, err))
 	}
-	who, err := principalOf(aws.ToString(whose.Arn))
+	who, err := t.principal(ctx, aws.ToString(whose.Arn))
 	if err != nil {
 		return client.NotChecked(name, err)
 	}
 	queues := map[string]string{} // by ARN: the name
 	in := &iam.SimulatePrincipalPolicyInput{PolicySourceArn: aws.String(who.String()), ActionNames: []string{"sqs:SendMessage"}}
-	for queue, place := range map[string]string{port.Intake: t.Outputs.Intake, port.High(port.Intake): t.Outputs.High[port.Intake], port.Control: t.Outputs.Control} {
+	addresses := map[string]string{
+		port.Intake: t.Outputs.Intake, port.High(port.Intake): t.Outputs.High[port.Intake], port.Control: t.Outputs.Control,
+	}
+	for _, queue := range []string{port.Intake, port.High(port.Intake), port.Control} { // so that each run names the same one
+		place := addresses[queue]
 		u, err := url.Parse(place)
 		account, resource, found := strings.Cut(strings.TrimPrefix(u.EscapedPath(), "/"), "/")
 		if err != nil || place == "" || !found {
@@ -58,7 +65,7 @@ func (t *transport) checkSend(ctx context.Context) client.Check {
 		queue := queues[aws.ToString(r.EvalResourceName)]
 		if delete(queues, aws.ToString(r.EvalResourceName)); r.EvalDecision != types.PolicyEvaluationDecisionTypeAllowed {
 			return client.Check{Name: name, Result: client.CheckFailed, Text: fmt.Sprintf("IAM does not allow %s to send to the queue %s (%s)", who, queue, r.EvalDecision),
-				Fix: "attach the policy " + t.Outputs.Application + ", or that of operators, to it; an explicitDeny stands in another policy of it"}
+				Fix: "attach the policy " + t.senders(queue) + " to it; an explicitDeny stands in another policy of it"}
 		}
 	}
 	if len(queues) > 0 || len(in.ResourceArns) == 0 {
@@ -67,19 +74,36 @@ func (t *transport) checkSend(ctx context.Context) client.Check {
 	return client.Check{Name: name, Result: client.CheckOK, Text: fmt.Sprintf("IAM allows %s to send orders and commands; the policies of the queues and of their key were not looked at", who)}
 }
 
-// principalOf is the role or user of a caller, which is known by a session of the role.
-func principalOf(caller string) (arn.ARN, error) {
+// singleSignOn begins the name of each role that IAM Identity Center makes. Their path is
+// aws-reserved/sso.amazonaws.com/ and, of most Regions, the Region.
+const singleSignOn = "AWSReservedSSO_"
+
+// principal returns the role or user of a caller. A caller with a role is known by a session of it, which does
+// not name the role's path, so that IAM is asked for it. A role that IAM does not name is taken for one without
+// a path; a role of single sign-on always has one.
+func (t *transport) principal(ctx context.Context, caller string) (arn.ARN, error) {
 	a, err := arn.Parse(caller)
 	if err != nil {
 		return a, fmt.Errorf("AWS answered the caller %q, which is no ARN", caller)
 	}
 	kind, rest, _ := strings.Cut(a.Resource, "/")
-	switch {
-	case a.Service == "sts" && kind == "assumed-role":
-		role, _, _ := strings.Cut(rest, "/")
-		a.Service, a.Resource = "iam", "role/"+role
-	case a.Service != "iam" || kind != "user":
+	if a.Service == "iam" && kind == "user" {
+		return a, nil
+	}
+	if a.Service != "sts" || kind != "assumed-role" {
 		return a, fmt.Errorf("the caller %s is neither a role nor a user", caller)
+	}
+	role, _, _ := strings.Cut(rest, "/")
+	a.Service, a.Resource = "iam", "role/"+role
+	if t.Role == nil {
+		err = fmt.Errorf("IAM is not asked for roles through this client")
+	} else if found, asked := t.Role(ctx, &iam.GetRoleInput{RoleName: &role}); asked != nil {
+		err = failed(ctx, use{"iam:GetRole", a.String(), ""}, asked)
+	} else if found.Role != nil {
+		return arn.Parse(aws.ToString(found.Role.Arn))
+	}
+	if strings.HasPrefix(role, singleSignOn) {
+		return a, fmt.Errorf("the path of the role %s of single sign-on is not known: %w", role, err)
 	}
 	return a, nil
 }

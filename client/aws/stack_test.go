@@ -178,7 +178,8 @@ func TestRefusedBehindTheQueue(t *testing.T) {
 	c := w.Client() // waits as long as it takes for what does start
 	submit(t, hasty, order("lost", "nope", ""))
 	var e *client.Error
-	if err := waited(t, hasty, "lost"); !errors.Is(err, client.ErrRefused) || !errors.As(err, &e) || e.Code != "not-started" || !strings.Contains(err.Error(), "quarantine") {
+	if err := waited(t, hasty, "lost"); !errors.Is(err, client.ErrRefused) || !errors.As(err, &e) ||
+		e.Code != "not-started" || !strings.Contains(err.Error(), "quarantine") {
 		t.Errorf("an unknown workflow: %v", err)
 	}
 	submit(t, c, order("o", "order", ""))
@@ -376,14 +377,28 @@ func TestNoVerdict(t *testing.T) {
 		t.Error(err)
 	}
 	var u *client.Undecided
-	short, before := &ending{Context: t.Context(), ended: make(chan struct{})}, waiting(t, w, port.Control)
+	short, before := &ending{Context: t.Context(), ended: make(chan struct{})}, waiting(t, w, port.Intake)
 	w.Parts.Patience, w.Parts.Tasks = 0, looking{w.Store, func() {
-		if waiting(t, w, port.Control) > before { // the command is queued, and its verdict is looked for
+		if waiting(t, w, port.Intake) > before { // the command is queued, and its verdict is looked for
 			short.end()
 		}
 	}}
-	if _, err := w.Client().Cancel(short, "o", client.CommandID("x")); !errors.As(err, &u) || !u.Queued || u.ID != "x" || u.OrderID != "o" || !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("cut short: %v", err)
+	_, err := w.Client().Cancel(short, "o", client.CommandID("x"))
+	if !errors.As(err, &u) {
+		t.Fatalf("cut short: %v", err)
+	}
+	for _, field := range []struct {
+		name      string
+		got, want any
+	}{
+		{"u.Queued", u.Queued, true},
+		{"u.ID", u.ID, "x"},
+		{"u.OrderID", u.OrderID, "o"},
+		{"err is context.DeadlineExceeded", errors.Is(err, context.DeadlineExceeded), true},
+	} {
+		if field.got != field.want {
+			t.Errorf("%s is %v, want %v: cut short: %v", field.name, field.got, field.want, err)
+		}
 	}
 	w.Parts.Tasks = w.Store
 	w.Held.Store(false)
@@ -480,7 +495,8 @@ func TestPriorityAndDeadlineTravel(t *testing.T) {
 // Where the deployment asks for it, an order carries its tenant already in the intake queue (rule 4).
 func TestSubmittedOrdersCarryTheirTenant(t *testing.T) {
 	for _, fair := range []bool{true, false} {
-		queues, err := memory.NewQueues(port.ClockFunc(time.Now), []memory.QueueConfig{{Name: port.Intake}, {Name: port.Control}}) // which no Scheduler takes from
+		queues, err := memory.NewQueues(port.ClockFunc(time.Now),
+			[]memory.QueueConfig{{Name: port.Intake}, {Name: port.Control}}) // which no Scheduler takes from
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -551,7 +567,8 @@ func TestDeployedDefinition(t *testing.T) {
 			t.Errorf("%+v %v", p, err)
 		}
 		d, err2 := w.Client().Definition(t.Context(), "order", client.Latest)
-		if want == "" && (err2 != nil || d.Hash != own || d.Workflow != "order" || len(d.Steps) != 2 || d.Steps[1].After[0] != "reserve" || d.Steps[1].Agent != "shop") ||
+		if want == "" && (err2 != nil || d.Hash != own || d.Workflow != "order" || len(d.Steps) != 2 ||
+			d.Steps[1].After[0] != "reserve" || d.Steps[1].Agent != "shop") ||
 			want != "" && (!errors.Is(err2, client.ErrNotFound) || !strings.Contains(err2.Error(), "stored with its first order")) {
 			t.Errorf("%+v, %v", d, err2)
 		}
@@ -559,8 +576,20 @@ func TestDeployedDefinition(t *testing.T) {
 			t.Errorf("one that is not stored: %+v %v", p, err)
 		}
 	}
-	if p, err := w.Client().PlanMoveDocuments(t.Context(), "fail", own); err != nil || p.Documents == nil || len(p.Documents.Definitions) != 1 || !strings.Contains(string(p.Documents.Task), `"fail"`) || len(p.Documents.Order) == 0 {
-		t.Errorf("the documents of the order: %+v, %v", p.Documents, err)
+	p, err := w.Client().PlanMoveDocuments(t.Context(), "fail", own)
+	if err != nil || p.Documents == nil || len(p.Documents.Definitions) != 1 {
+		t.Fatalf("the documents of the order: %+v, %v", p.Documents, err)
+	}
+	for _, field := range []struct {
+		name      string
+		got, want any
+	}{
+		{"the task names the order", strings.Contains(string(p.Documents.Task), `"fail"`), true},
+		{"len(p.Documents.Order) is 0", len(p.Documents.Order) == 0, false},
+	} {
+		if field.got != field.want {
+			t.Errorf("%s is %v, want %v: the documents of the order: %+v, %v", field.name, field.got, field.want, p.Documents, err)
+		}
 	}
 	w.Parts.Outputs.Workflows = nil
 	if _, err := w.Client().PlanMove(t.Context(), "fail", client.Latest); !errors.Is(err, client.ErrInvalid) || !strings.Contains(err.Error(), "is not deployed in this stack") {

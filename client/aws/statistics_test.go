@@ -142,16 +142,35 @@ func TestStatistics(t *testing.T) {
 	if len(s.Agents) != 1 {
 		t.Fatalf("%+v", s.Agents)
 	}
-	if a := s.Agents[0]; a.Waiting != 6 || a.InFlight != 2 || a.Oldest.Std() != 90*time.Second || a.Done != nil || a.Failed != nil || len(a.NotCalled) != 1 || s.From.Std().Add(46*time.Minute) != a.NotCalled[0].Since.Std() {
-		t.Errorf("%+v", a)
+	a := s.Agents[0]
+	if len(a.NotCalled) != 1 {
+		t.Fatalf("%+v", a)
+	}
+	for _, field := range []struct {
+		name      string
+		got, want any
+	}{
+		{"a.Waiting", a.Waiting, 6},
+		{"a.InFlight", a.InFlight, 2},
+		{"a.Oldest.Std()", a.Oldest.Std(), 90 * time.Second},
+		{"a.Done is nil", a.Done == nil, true},
+		{"a.Failed is nil", a.Failed == nil, true},
+		{"s.From.Std().Add(46*time.Minute)", s.From.Std().Add(46 * time.Minute), a.NotCalled[0].Since.Std()},
+	} {
+		if field.got != field.want {
+			t.Errorf("%s is %v, want %v: %+v", field.name, field.got, field.want, a)
+		}
 	}
 	if s.Overdue == nil || s.Overdue.Orders != 1 {
 		t.Errorf("%+v", s.Overdue)
 	}
-	if want := (view.Usage{Orders: 100, WriteUnits: 1200, ReadUnits: 500, Messages: 111, Invocations: 50, Milliseconds: 1500.5}); s.Usage == nil || *s.Usage != want {
+	if want := (view.Usage{
+		Orders: 100, WriteUnits: 1200, ReadUnits: 500, Messages: 111, Invocations: 50, Milliseconds: 1500.5,
+	}); s.Usage == nil || *s.Usage != want {
 		t.Errorf("%+v", s.Usage)
 	}
-	if text := strings.Join(s.Unknown, "\n"); !strings.Contains(text, "orders that ended") || !strings.Contains(text, "replies of agents") || len(s.Unknown) != 2 {
+	if text := strings.Join(s.Unknown, "\n"); !strings.Contains(text, "orders that ended") ||
+		!strings.Contains(text, "replies of agents") || len(s.Unknown) != 2 {
 		t.Errorf("%q", s.Unknown)
 	}
 	calls := w.calls.Load()
@@ -174,7 +193,8 @@ func TestStatisticsThatMayNotBeRead(t *testing.T) {
 	}
 	stack = watched(t, &watch{})
 	stack.Parts.Outputs.Deployment = ""
-	if s, err = stack.Client().Statistics(t.Context()); err != nil || len(s.Series) != 2 || !strings.Contains(strings.Join(s.Unknown, "\n"), "deploy the stack again") {
+	if s, err = stack.Client().Statistics(t.Context()); err != nil || len(s.Series) != 2 ||
+		!strings.Contains(strings.Join(s.Unknown, "\n"), "deploy the stack again") {
 		t.Errorf("%+v %v", s, err)
 	}
 	stack.Parts.Metrics = nil

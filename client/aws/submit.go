@@ -22,9 +22,17 @@ func (t *transport) send(ctx context.Context, queue string, messages []port.Mess
 		if err != nil {
 			errs[i] = err
 		}
-		errs[i] = failed(ctx, use{"sqs:SendMessage", "queue " + queue, t.Outputs.Application}, errs[i])
+		errs[i] = failed(ctx, use{"sqs:SendMessage", "queue " + queue, t.senders(queue)}, errs[i])
 	}
 	return errs
+}
+
+// senders is the policy that allows sending to one of our queues.
+func (t *transport) senders(queue string) string {
+	if queue == port.Control {
+		return t.Outputs.Operator
+	}
+	return t.Outputs.Application
 }
 
 // Submit sends one order to the intake queue.

@@ -65,6 +65,7 @@ type Parts struct {
 	Tables      Tables  // nil: AWS's default quotas hold
 	Caller      Caller  // nil: it is not asked who calls
 	Rights      Rights  // nil: it is not asked what the caller may
+	Role        Role    // nil if IAM is not asked for the path of the caller's role
 	// Poll is the first pause between two looks at a task; 0: 100 ms. It grows up to 5 s.
 	Poll time.Duration
 	// Patience is how long a queued order may be without a task, and a command without a verdict,
@@ -138,9 +139,24 @@ func (t *transport) show(ctx context.Context, task *core.Task, detailed bool) (*
 		shown = view.Detailed(task, def, nil, time.Now())
 		t.await(ctx, &shown, time.Now())
 		shown.ItemBytes = itemBytes(task)
-		shown.Pinned(t.Outputs.Workflows[idOf(task.Workflow)])
+		shown.Pinned(task, def, t.deployed(ctx, task, def), time.Now())
 	}
 	return &shown, nil
+}
+
+// deployed returns the definition that new orders of the task's workflow get; nil if that is not known. One that no order has
+// run yet is not stored, so the definition that the task pins, def, stands for it under its hash.
+func (t *transport) deployed(ctx context.Context, task *core.Task, def *core.Definition) *core.Definition {
+	hash := t.Outputs.Workflows[idOf(task.Workflow)]
+	if hash == "" || def == nil {
+		return nil
+	}
+	if to, err := t.definition(ctx, hash); err == nil && to != nil {
+		return to
+	}
+	c := *def
+	c.Hash = hash
+	return &c
 }
 
 // items computes sizes, and makes no calls.
@@ -386,7 +402,7 @@ func (t *transport) Schedules(ctx context.Context) ([]client.Schedule, error) {
 	return all, nil
 }
 
-// Command sends a command to the control queue and reads the task until the verdict stands there (P5).
+// Command sends a command to its queue and reads the task until the verdict stands there (P5).
 func (t *transport) Command(ctx context.Context, c message.Control) (client.Verdict, error) {
 	if err := c.Check(); err != nil {
 		return client.Verdict{}, refusal(http.StatusBadRequest, message.CodeInvalid, "%v", err)
@@ -401,10 +417,20 @@ func (t *transport) Command(ctx context.Context, c message.Control) (client.Verd
 	if v, ok := verdictOf(task, c.ID); ok { // sent before, by an attempt whose answer was lost
 		return v, nil
 	}
-	if err := t.send(ctx, port.Control, []port.Message{{Value: &c}})[0]; err != nil {
+	if err := t.send(ctx, t.queueOf(&c), []port.Message{{Value: &c, High: true}})[0]; err != nil {
 		return client.Verdict{}, err
 	}
 	return t.verdict(ctx, c)
+}
+
+// queueOf is the queue that a command goes to: the control queue is the operator's, and what an application
+// may send goes to the intake queue, which it may send to. There it overtakes the orders if the stack has a
+// queue for high priority.
+func (t *transport) queueOf(c *message.Control) string {
+	if t.Outputs.IntakeCommands && c.ForApplications() {
+		return port.Intake
+	}
+	return port.Control
 }
 
 // absent decides whether a command may come before its order: a Cancel only (P17), and not where
@@ -443,7 +469,7 @@ func (t *transport) verdict(ctx context.Context, c message.Control) (client.Verd
 		}
 		if time.Now().After(until) {
 			return undecided(refusal(http.StatusGatewayTimeout, codeNoVerdict,
-				"no verdict stands in the task after %s; look at the order, and at the queue %s", t.Patience, t.Outputs.Control))
+				"no verdict stands in the task after %s; look at the order, and at the queue %s", t.Patience, t.queueOf(&c)))
 		}
 	}
 }

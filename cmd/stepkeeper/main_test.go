@@ -173,6 +173,24 @@ func TestFirstHour(t *testing.T) {
 	x.run(t, tests[1]+" --seeds 20", 0, "No violation")
 	x.run(t, tests[2], 0, "ok")
 	exitCodes(t, x)
+	restore(t, x)
+}
+
+// restore runs the lines of docs/operations.md that make a backup of the running server and start a server on it.
+func restore(t *testing.T, x *terminal) {
+	t.Helper()
+	steps := lines(t, "../../docs/operations.md", "stepkeeper backup")
+	if len(steps) != 5 {
+		t.Fatalf("docs/operations.md has %d lines: %q", len(steps), steps)
+	}
+	x.run(t, steps[0], 0, "monday.db: ", "complete and checked", "keep data/token-keys.json too")
+	x.run(t, steps[0], 2, "monday.db is there already")
+	x.run(t, strings.Join(steps[1:4], " && "), 0)
+	want := x.run(t, "stepkeeper list --output json", 0, "o-1", "o-2")
+	server := x.leave(t, steps[4]+" --listen 127.0.0.1:0", address)
+	if got := x.run(t, "stepkeeper list --output json --server http://"+server, 0); got != want {
+		t.Errorf("the restored orders are\n%swant\n%s", got, want)
+	}
 }
 
 // exitCodes of docs/command-line.md, as the process answers them; a server with the two orders above runs.
@@ -201,6 +219,18 @@ func exitCodes(t *testing.T, x *terminal) {
 			`'{"schema":1,"orderId":"o-5","workflow":"unknown","order":{}}' | stepkeeper submit --wait -`, 3},
 	} {
 		x.run(t, c.line, c.want)
+	}
+	unwritten(t, x)
+}
+
+// unwritten: an output that is full, or that has no reader, is a failure for scripts.
+func unwritten(t *testing.T, x *terminal) {
+	t.Helper()
+	for _, command := range []string{"version", "show o-1", "help", "list --output json"} {
+		x.run(t, "{ sleep 0.3; stepkeeper "+command+" || echo failed >&2; } | true", 0, "failed")
+		if _, err := os.Stat("/dev/full"); err == nil {
+			x.run(t, "stepkeeper "+command+" >/dev/full", 1, "the output could not be written")
+		}
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // Names of the services.
@@ -85,7 +87,9 @@ func (f *Fleet) start(ctx context.Context, s *service, o Options) error {
 	}
 	f.https[s.name] = h
 	f.urls[s.name] = "http://" + listener.Addr().String()
-	go func() { _ = h.Serve(listener) }() // ends with Close
+	go func() { // ends with Close
+		_ = port.Guard(nil, "the service "+s.name, func() error { return h.Serve(listener) })
+	}()
 	return nil
 }
 

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // readEvery is how long a clock goes on unmoved after its file was written. It must be short beside
@@ -31,7 +33,7 @@ func Open(path string) (*Clock, error) {
 	}
 	go func() {
 		for range time.Tick(readEvery) {
-			_ = c.read() // it is being written
+			_ = port.Guard(nil, "the clock", c.read) // an error means that the file is being written
 		}
 	}()
 	return c, nil

@@ -24,9 +24,6 @@ import (
 // Prefix is where the pages are: Prefix + order ID + "/" + token.
 const Prefix = "/answer/"
 
-// Pattern is that of http.ServeMux.
-const Pattern = Prefix + "{id}/{token}"
-
 const maxForm = 4 << 10
 
 // Backend answers what a token is for, and takes the answers.
@@ -116,25 +113,32 @@ type shown struct {
 	Message string // in place of the question
 }
 
-// New makes the handler of Pattern.
+// New makes the handler of the pages. It knows no other path.
 func New(b Backend) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		id, token := r.PathValue("id"), r.PathValue("token")
-		switch r.Method {
-		case http.MethodGet, http.MethodHead:
-			q, err := b.Question(r.Context(), id, token)
-			if err != nil {
-				write(w, statusOf(err), shown{Message: reason(err)})
-				return
-			}
-			write(w, http.StatusOK, shown{Question: q})
-		case http.MethodPost:
-			answer(w, r, b, id, token)
-		default:
-			w.Header().Set("Allow", "GET, HEAD, POST")
-			write(w, http.StatusMethodNotAllowed, shown{Message: "This page is read with GET and answered with POST."})
-		}
+	mux := http.NewServeMux()
+	mux.HandleFunc(Prefix+"{id}/{token}", func(w http.ResponseWriter, r *http.Request) { serve(w, r, b) })
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		write(w, http.StatusNotFound, shown{Message: "There is nothing here. Open the link as it was sent."})
 	})
+	return mux
+}
+
+func serve(w http.ResponseWriter, r *http.Request, b Backend) {
+	id, token := r.PathValue("id"), r.PathValue("token")
+	switch r.Method {
+	case http.MethodGet, http.MethodHead:
+		q, err := b.Question(r.Context(), id, token)
+		if err != nil {
+			write(w, statusOf(err), shown{Message: reason(err)})
+			return
+		}
+		write(w, http.StatusOK, shown{Question: q})
+	case http.MethodPost:
+		answer(w, r, b, id, token)
+	default:
+		w.Header().Set("Allow", "GET, HEAD, POST")
+		write(w, http.StatusMethodNotAllowed, shown{Message: "This page is read with GET and answered with POST."})
+	}
 }
 
 func answer(w http.ResponseWriter, r *http.Request, b Backend, id, token string) {
@@ -142,6 +146,11 @@ func answer(w http.ResponseWriter, r *http.Request, b Backend, id, token string)
 	err := r.ParseForm()
 	round, wrong := strconv.Atoi(r.PostForm.Get("round"))
 	value := r.PostForm.Get("value")
+	if over := (*http.MaxBytesError)(nil); errors.As(err, &over) {
+		write(w, http.StatusRequestEntityTooLarge,
+			shown{Message: "The answer is too large. Open the link again and choose one."})
+		return
+	}
 	if err != nil || wrong != nil || round < 1 || value == "" || len(value) > core.MaxApproval {
 		write(w, http.StatusBadRequest, shown{Message: "The answer is not complete. Open the link again and choose one."})
 		return

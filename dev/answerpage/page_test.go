@@ -122,12 +122,11 @@ func TestPages(t *testing.T) {
 	x := waiting()
 	x.Steps[0].Answers = &core.Answers{Round: 3}
 	b := &backend{question: answerpage.Read(x, asking(`{"question":"Pay?","show":{"total":12.50,"of":null,"note":"<none>"}}`), []byte(`{}`), core.TokenOf{Step: "approve", Run: 1, Person: "ann"})}
-	mux := http.NewServeMux()
-	mux.Handle(answerpage.Pattern, answerpage.New(b))
+	pages := answerpage.New(b)
 	do := func(method, path string, form url.Values) *httptest.ResponseRecorder {
 		w, r := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(form.Encode()))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		mux.ServeHTTP(w, r)
+		pages.ServeHTTP(w, r)
 		return w
 	}
 	const path = answerpage.Prefix + "o/secret"
@@ -167,7 +166,7 @@ func TestPages(t *testing.T) {
 		{http.MethodPost, path, url.Values{"round": {"1"}}, nil, "", http.StatusBadRequest, "The answer is not complete."},
 		{http.MethodPost, path, url.Values{"round": {"1"}, "value": {strings.Repeat("x", core.MaxApproval)}}, nil, "", http.StatusOK, "Your answer was taken"},
 		{http.MethodPost, path, url.Values{"round": {"1"}, "value": {strings.Repeat("x", core.MaxApproval+1)}}, nil, "", http.StatusBadRequest, "The answer is not complete."},
-		{http.MethodPost, path, url.Values{"round": {"1"}, "value": {"yes"}, "z": {strings.Repeat("x", 4<<10)}}, nil, "", http.StatusBadRequest, "The answer is not complete."},
+		{http.MethodPost, path, url.Values{"round": {"1"}, "value": {"yes"}, "z": {strings.Repeat("x", 4<<10)}}, nil, "", http.StatusRequestEntityTooLarge, "The answer is too large."},
 		{http.MethodDelete, path, nil, nil, "", http.StatusMethodNotAllowed, "This page is read with GET"},
 	} {
 		b.err, b.refused = c.err, c.refused

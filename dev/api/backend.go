@@ -77,16 +77,21 @@ type SubmitResult struct {
 type Rejected struct {
 	Queue string               // intake or control
 	Body  []byte               // as sent
-	Order *message.SubmitOrder // of intake, as far as it could be read: use Known of it; nil for control
+	Order *message.SubmitOrder // of intake, as far as it could be read: use Known of it; nil for a command
 	Err   error                // why: a refusal
 }
 
-const busy = "busy: too many orders are being taken in; send again later"
+// BusyError refuses a new order because as many orders are active as the server takes.
+type BusyError struct {
+	RetryAfter time.Duration // time after which the sender should try again
+	Active     int           // number of active orders
+	Limit      int           // most active orders, from --max-open
+}
 
-// BusyError: there is more work than the memory may hold; the sender should send again after that time.
-type BusyError struct{ RetryAfter time.Duration }
-
-func (e *BusyError) Error() string { return fmt.Sprintf("%s (after %v)", busy, e.RetryAfter) }
+func (e *BusyError) Error() string {
+	return fmt.Sprintf("busy: %d orders are active and the limit is %d (--max-open); send the order again later",
+		e.Active, e.Limit)
+}
 
 // Health is what the runtime says of itself.
 type Health struct {

@@ -79,6 +79,8 @@ type resolveInput struct {
 		CommandSender
 		Step string    `json:"step" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"the step in doubt"`
 		Fact core.Fact `json:"fact" enum:"happened,not-happened,undone"`
+
+		Output json.RawMessage `json:"output,omitempty" doc:"what the step returned, where it happened and the order was going forward: any JSON value but null, of at most 48 KiB"`
 	}
 }
 
@@ -156,11 +158,12 @@ func (e *edge) registerCommands(doc huma.API) {
 				message.Control{Kind: message.Resubmit, By: in.Body.By, Reason: in.Body.Reason, Command: in.Body.Command, Deadline: in.Body.Deadline, Definition: in.Body.Definition,
 					Step: in.Body.Step, Input: in.Body.Input})
 		})
-	huma.Register(doc, operation("resolve", "State what happened to a step in doubt",
-		"The order stays in Error; resubmit or undo goes on."),
+	resolve := operation("resolve", "State what happened to a step in doubt", "The order stays in Error; resubmit or undo goes on.")
+	resolve.MaxBodyBytes += core.MaxOutput
+	huma.Register(doc, resolve,
 		func(ctx context.Context, in *resolveInput) (*verdictOutput, error) {
 			return e.command(ctx, in.ID, in.Body.CommandID,
-				message.Control{Kind: message.Resolve, By: in.Body.By, Reason: in.Body.Reason, Command: in.Body.Command, Step: in.Body.Step, Fact: in.Body.Fact})
+				message.Control{Kind: message.Resolve, By: in.Body.By, Reason: in.Body.Reason, Command: in.Body.Command, Step: in.Body.Step, Fact: in.Body.Fact, Output: in.Body.Output})
 		})
 	huma.Register(doc, operation("move", "Pin an order to another definition of its workflow",
 		"Refused, with the differences, where the definition changes what was done already."),

@@ -23,7 +23,7 @@ const (
 	linesType  = "application/x-ndjson"
 	eventsType = "text/event-stream"
 
-	orderIDPattern = "^[A-Za-z0-9._:-]{1,128}$"
+	orderIDPattern = "^[A-Za-z0-9._:][A-Za-z0-9._:-]{0,127}$"
 )
 
 // configOf is huma without what we do not want: no $schema fields, no documentation page that
@@ -64,7 +64,7 @@ func writeFormat(w io.Writer, v any) error {
 
 // readFormat reads a body that is nested within the limit.
 func readFormat(data []byte, to any) error {
-	if err := rawjson.CheckDepth(data); err != nil {
+	if err := rawjson.CheckBounds(data); err != nil {
 		return err
 	}
 	return huma.DefaultJSONFormat.Unmarshal(data, to)
@@ -143,11 +143,13 @@ func submitSchema() *huma.Schema {
 	text := func(description, pattern string) *huma.Schema {
 		return &huma.Schema{Type: "string", Description: description, Pattern: pattern}
 	}
+	id := text("an ID of your own: sending the same order again is then harmless", orderIDPattern)
+	id.Not = &huma.Schema{Enum: []any{".", ".."}}
 	return &huma.Schema{
 		Type: "object", AdditionalProperties: false, Required: []string{"schema", "orderId", "workflow", "order"},
 		Properties: map[string]*huma.Schema{
 			"schema":   {Type: "integer", Enum: []any{1}},
-			"orderId":  text("an ID of your own: sending the same order again is then harmless", orderIDPattern),
+			"orderId":  id,
 			"workflow": text("name of the workflow", "^[a-z][a-z0-9-]{0,63}$"),
 			"order":    {Description: "any JSON; numbers keep their digits"},
 			"priority": {Type: "string", Enum: []any{"normal", "high"}},

@@ -25,6 +25,8 @@ type Config struct {
 	PagePaths []string // patterns of http.ServeMux
 	// Metrics answers GET /metrics; nil: there are none.
 	Metrics http.Handler
+	// ReceiptKey is the secret of the receipt handles of the SQS protocol; nil: a new one.
+	ReceiptKey []byte
 }
 
 // edge holds what the handlers need.
@@ -33,8 +35,26 @@ type edge struct {
 	clock   port.Clock
 }
 
-// New makes the handler of everything that the embedded runtime serves.
+// New makes the handler of everything that the embedded runtime serves. Requests below answerpage.Prefix
+// reach the answer page alone, and all other requests never reach it, so that only a request to the page is
+// spared the check of its origin.
 func New(c Config) http.Handler {
+	answers, rest := answerpage.New(c.Backend), ownOrigin(routes(c))
+	return guard(thisMachine(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, answerpage.Prefix) { // guard refuses paths that can be read otherwise
+			answers.ServeHTTP(w, r)
+			return
+		}
+		rest.ServeHTTP(w, r)
+	})))
+}
+
+// Answers makes the handler of a listener that a proxy may open to the world: it serves the answer page and
+// nothing else. It accepts every Host and Origin, because only a token counts there.
+func Answers(b answerpage.Backend) http.Handler { return guard(answerpage.New(b)) }
+
+// routes serves the interface, the queues, and the pages for the operator.
+func routes(c Config) http.Handler {
 	useProblems()
 	e := &edge{backend: c.Backend, clock: c.Clock}
 	e.clock = cmp.Or[port.Clock](e.clock, port.ClockFunc(time.Now))
@@ -45,7 +65,6 @@ func New(c Config) http.Handler {
 	e.registerHealth(doc)
 	e.documentSubmit(doc)
 	mux.HandleFunc("POST /v1/orders", e.submit)
-	mux.Handle(answerpage.Pattern, answerpage.New(c.Backend))
 	serveDocument(mux, doc.OpenAPI())
 	if c.Metrics != nil {
 		mux.Handle("GET /metrics", c.Metrics)
@@ -56,24 +75,13 @@ func New(c Config) http.Handler {
 
 	queues := sqsproto.New(sqsproto.Config{
 		Queues: c.Backend, LongPoll: untilDrain,
-		Sinks: map[string]sqsproto.Sink{port.Intake: e.intake, port.Control: e.control},
+		Sinks:      map[string]sqsproto.Sink{port.Intake: e.intake, port.Control: e.control},
+		ReceiptKey: c.ReceiptKey,
 	})
 	mux.Handle("POST /{$}", queues)
-	mux.Handle("POST /{account}/{queue}", sqsOnly(queues, mux))
+	mux.Handle("POST "+sqsproto.Path+"{queue}", queues)
 	mux.HandleFunc("/", elsewhere(mux))
-	return guard(mux)
-}
-
-// sqsOnly keeps what is no request of SQS's protocol from its handler.
-func sqsOnly(queues http.Handler, mux *http.ServeMux) http.HandlerFunc {
-	other := elsewhere(mux)
-	return func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("X-Amz-Target") == "" {
-			other(w, r)
-			return
-		}
-		queues.ServeHTTP(w, r)
-	}
+	return mux
 }
 
 // elsewhere answers paths that do not exist with 404, and methods that they do not have with 405.
@@ -83,7 +91,7 @@ func elsewhere(mux *http.ServeMux) http.HandlerFunc {
 		for _, method := range []string{http.MethodGet, http.MethodPost} {
 			as := &http.Request{Method: method, URL: r.URL, Host: r.Host}
 			_, pattern := mux.Handler(as)
-			if pattern != "/" && pattern != "POST /{account}/{queue}" && !slices.Contains(allow, method) {
+			if pattern != "/" && !slices.Contains(allow, method) {
 				allow = append(allow, method)
 			}
 		}

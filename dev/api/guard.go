@@ -3,29 +3,80 @@ package api
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"runtime/debug"
 	"strings"
-
-	"github.com/stepkeeper/stepkeeper/dev/answerpage"
+	"unicode"
 )
 
-// guard stands before everything: it lets only programs of this machine in, and no panic out.
-//
-// Every page in a browser may send requests to the loopback interface. What gives such a request
-// away is its Origin, its Sec-Fetch-Site, or, where a name was rebound to 127.0.0.1, its Host.
+// guard stands before every handler: it lets no panic out, and refuses paths that a proxy could read in
+// another way.
 func guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(under http.ResponseWriter, r *http.Request) {
-		w := &response{ResponseWriter: under}
-		defer w.finish()
+		w, body := &response{ResponseWriter: under}, r.Body
+		if r.ContentLength != 0 {
+			r.Body = io.NopCloser(body) // no handler can end what finish reads
+		}
+		defer w.finish(r.Header.Get("Expect"), body)
 		defer recovered(w)
-		if p := foreignOrigin(r); p != nil {
-			writeProblem(w, p)
+		if !plainPath(r.URL) {
+			writeProblem(w, problem(http.StatusBadRequest, CodeInvalid,
+				"the path has a dot segment, a doubled, encoded or backward slash, or a sign that no path here has; "+
+					"write it plainly"))
 			return
 		}
 		w.Header().Set("X-Content-Type-Options", "nosniff")
+		next.ServeHTTP(w, r)
+	})
+}
+
+// plainPath reports whether proxies and routers of every kind read the same segments from a path.
+func plainPath(u *url.URL) bool {
+	segments := strings.Split(strings.TrimPrefix(u.EscapedPath(), "/"), "/")
+	for i, escaped := range segments {
+		s, err := url.PathUnescape(escaped)
+		empty := s == "" && i < len(segments)-1
+		odd := strings.ContainsAny(s, `/\%;`) || strings.ContainsFunc(s, unicode.IsControl)
+		if err != nil || empty || odd || s == "." || s == ".." {
+			return false
+		}
+	}
+	return true
+}
+
+// thisMachine refuses requests whose Host does not name the loopback interface, because the name of another
+// site may resolve to 127.0.0.1.
+func thisMachine(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !loopbackHost(r.Host) {
+			writeProblem(w, problem(http.StatusForbidden, CodeForbidden,
+				"the host %.100q is not this machine's loopback address; "+
+					"use http://127.0.0.1 or http://localhost with the port", r.Host))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// ownOrigin refuses requests of pages of other origins. Every page in a browser may send requests to the
+// loopback interface; its Origin or Sec-Fetch-Site gives such a request away.
+func ownOrigin(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if o := r.Header.Get("Origin"); o != "" && o != "http://"+r.Host {
+			writeProblem(w, problem(http.StatusForbidden, CodeForbidden,
+				"a page of the origin %.100q may not use this interface; call it from a program", o))
+			return
+		}
+		if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "none" && site != "same-origin" {
+			writeProblem(w, problem(http.StatusForbidden, CodeForbidden,
+				"a page of another site may not use this interface (Sec-Fetch-Site: %.20s); call it from a program",
+				site))
+			return
+		}
 		next.ServeHTTP(w, r)
 	})
 }
@@ -60,37 +111,33 @@ func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (w *response) begin() {
 	if !w.begun && w.status != 0 {
+		if w.status == http.StatusRequestEntityTooLarge {
+			w.Header().Set("Connection", "close")
+		}
 		w.ResponseWriter.WriteHeader(w.status)
 	}
 	w.begun = true
 }
 
-// finish sends the status of an answer without a body.
-func (w *response) finish() {
+// maxDiscarded is how many bytes of a refused body are read so that its sender reads the refusal.
+const maxDiscarded = 64 << 20
+
+// finish sends the status of an answer without a body. After a refusal it reads what is left of the request's
+// body: a sender that writes everything first would get a connection reset instead of the answer. The time
+// limit of the request bounds it too.
+func (w *response) finish(expect string, body io.Reader) {
 	if w.status != 0 {
 		w.begin()
 	}
-}
-
-func foreignOrigin(r *http.Request) *Problem {
-	if !loopbackHost(r.Host) {
-		return problem(http.StatusForbidden, CodeForbidden,
-			"the host %.100q is not this machine's loopback address; use http://127.0.0.1 or http://localhost with the port", r.Host)
+	if w.status < http.StatusBadRequest || expect != "" { // who expects "continue" has sent no body
+		return
 	}
-	if strings.HasPrefix(r.URL.Path, answerpage.Prefix) { // P39: links come from mails, and only a token counts; its form has the origin null
-		return nil
+	some := make([]byte, 1<<10)
+	if n, err := body.Read(some); n == 0 && err != nil {
+		return // nothing is left
 	}
-	if o := r.Header.Get("Origin"); o != "" && o != "http://"+r.Host {
-		return problem(http.StatusForbidden, CodeForbidden,
-			"a page of the origin %.100q may not use this interface; call it from a program", o)
-	}
-	switch site := r.Header.Get("Sec-Fetch-Site"); site {
-	case "", "none", "same-origin":
-		return nil
-	default:
-		return problem(http.StatusForbidden, CodeForbidden,
-			"a page of another site may not use this interface (Sec-Fetch-Site: %.20s); call it from a program", site)
-	}
+	_ = w.FlushError() // the connection may be gone
+	_, _ = io.CopyN(io.Discard, body, maxDiscarded)
 }
 
 // loopbackHost reports whether the Host header names the loopback interface, with or without port.

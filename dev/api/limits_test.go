@@ -228,3 +228,59 @@ func TestSlowLines(t *testing.T) {
 		t.Errorf("%s %v", answers, err)
 	}
 }
+
+// A client that writes its whole request before it reads gets the refusal of a body that is too large, whatever refuses it.
+func TestBodiesThatAreTooLargeAreAnswered(t *testing.T) {
+	l, _ := serveLimited(t)
+	const size = 20 << 20
+	chunk := strings.Repeat("x", 1<<20)
+	for name, c := range map[string]struct {
+		head   string
+		status int
+	}{
+		"order":   {"POST /v1/orders HTTP/1.1\r\nContent-Type: application/json\r\n", 413},
+		"command": {"POST /v1/orders/o/undo HTTP/1.1\r\nContent-Type: application/json\r\n", 413},
+		"queue":   {"POST / HTTP/1.1\r\nX-Amz-Target: AmazonSQS.SendMessage\r\nContent-Type: application/x-amz-json-1.0\r\n", 413},
+		"answer":  {"POST /answer/o/t HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded\r\n", 413},
+		"nothing": {"POST /nothing HTTP/1.1\r\n", 404},
+		"other":   {"POST /v1/orders HTTP/1.1\r\nOrigin: http://example.com\r\n", 403},
+		"media":   {"POST /v1/orders HTTP/1.1\r\nContent-Type: text/plain\r\n", 415},
+	} {
+		for _, chunked := range []bool{false, true} {
+			length := fmt.Sprintf("Content-Length: %d\r\n\r\n", size)
+			if chunked {
+				length = "Transfer-Encoding: chunked\r\n\r\n"
+			}
+			conn, _ := l.dial(t, c.head+"Host: 127.0.0.1\r\n"+length)
+			for sent := 0; sent < size; sent += len(chunk) {
+				text := chunk
+				if chunked {
+					text = fmt.Sprintf("%x\r\n%s\r\n", len(chunk), chunk)
+				}
+				if _, err := io.WriteString(conn, text); err != nil {
+					t.Fatalf("%s, chunked %t: after %d bytes: %v", name, chunked, sent, err)
+				}
+			}
+			if chunked {
+				_, _ = io.WriteString(conn, "0\r\n\r\n")
+			}
+			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatalf("%s, chunked %t: %v", name, chunked, err)
+			}
+			text, err := io.ReadAll(resp.Body)
+			if err != nil || len(text) == 0 || resp.StatusCode != c.status || !resp.Close {
+				t.Errorf("%s, chunked %t: %d, close %t, %q, %v", name, chunked, resp.StatusCode, resp.Close, text, err)
+			}
+		}
+	}
+}
+
+// Who asks first whether to send gets the refusal at once, and sends nothing.
+func TestARefusedBodyThatIsNotSentIsNotAwaited(t *testing.T) {
+	l, _ := serveLimited(t)
+	conn, _ := l.dial(t, "POST /v1/orders HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 9999999\r\n\r\n")
+	if resp, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || resp.StatusCode != 413 {
+		t.Errorf("%v, %v", resp, err)
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
@@ -87,9 +88,9 @@ func (e *edge) getTask(ctx context.Context, in *taskInput) (*taskOutput, error) 
 	}
 	v := view.Detailed(t, def, order, e.clock.Now())
 	v.Await(e.backend.Unattended(ctx))
-	for _, w := range e.backend.Workflows(ctx) {
-		if w.Name == t.Workflow {
-			v.Pinned(w.Hash)
+	if t.Workflow != "" {
+		if to, err := e.backend.Target(ctx, t.Workflow, message.Latest); err == nil { // else it is not shown
+			v.Pinned(t, def, to.Definition, e.clock.Now())
 		}
 	}
 	return &taskOutput{Body: v}, nil

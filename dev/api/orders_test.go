@@ -236,9 +236,16 @@ func TestCommands(t *testing.T) {
 	}
 	hash := strings.Repeat("0123456789abcdef", 2)
 	for body, want := range map[string]message.Control{
-		`{"id":"c-3","command":3,"definition":"latest"}`:                                           {Schema: 1, Kind: message.Move, OrderID: "o", ID: "c-3", Command: 3, Definition: "latest"},
-		`{"id":"c-4","command":3,"definition":"` + hash + `"}`:                                     {Schema: 1, Kind: message.Resubmit, OrderID: "o", ID: "c-4", Command: 3, Definition: hash},
-		`{"id":"c-5","command":3,"step":"charge","input":"` + strings.Repeat("x", 32<<10-2) + `"}`: {Schema: 2, Kind: message.Resubmit, OrderID: "o", ID: "c-5", Command: 3, Step: "charge", Input: []byte(`"` + strings.Repeat("x", 32<<10-2) + `"`)},
+		`{"id":"c-3","command":3,"definition":"latest"}`: {
+			Schema: 1, Kind: message.Move, OrderID: "o", ID: "c-3", Command: 3, Definition: "latest",
+		},
+		`{"id":"c-4","command":3,"definition":"` + hash + `"}`: {
+			Schema: 1, Kind: message.Resubmit, OrderID: "o", ID: "c-4", Command: 3, Definition: hash,
+		},
+		`{"id":"c-5","command":3,"step":"charge","input":"` + strings.Repeat("x", 32<<10-2) + `"}`: {
+			Schema: 2, Kind: message.Resubmit, OrderID: "o", ID: "c-5", Command: 3, Step: "charge",
+			Input: []byte(`"` + strings.Repeat("x", 32<<10-2) + `"`),
+		},
 	} {
 		a = r.post("/v1/orders/o/"+string(want.Kind), body)
 		if got := r.backend.Commands[len(r.backend.Commands)-1]; a.status != 200 || !reflect.DeepEqual(got, want) {
@@ -358,6 +365,7 @@ func TestOnlyThisMachineAndNoOtherOrigin(t *testing.T) {
 		{"name that begins well", []string{"Host", "127.0.0.1.evil.example"}, false},
 		{"other origin", []string{"Origin", "https://evil.example"}, false},
 		{"other port's origin", []string{"Origin", "http://127.0.0.1:1"}, false},
+		{"origin that begins well", []string{"Origin", r.url + ".evil.example"}, false},
 		{"null origin", []string{"Origin", "null"}, false},
 		{"cross-site", []string{"Sec-Fetch-Site", "cross-site"}, false},
 		{"same-site", []string{"Sec-Fetch-Site", "same-site"}, false},
@@ -417,6 +425,20 @@ func TestDamagedDocument(t *testing.T) {
 	}
 	if a := r.get("/v1/orders/b/order"); a.status != 200 {
 		t.Errorf("the order as submitted: %d %s", a.status, a.body)
+	}
+}
+
+// What a damaged store answers names the damage and what to do, and is no internal error.
+func TestDamagedStore(t *testing.T) {
+	r := newRig(t)
+	r.submit("a")
+	r.backend.BrokenBy = fmt.Errorf("listing: %w: page 7; restore a backup", port.ErrStoreDamaged)
+	for method, path := range map[string]string{"List": "/v1/orders", "Task": "/v1/orders/a", "Order": "/v1/orders/a/order"} {
+		r.backend.Broken = method
+		a := r.get(path)
+		if v := a.json(t); a.status != 503 || v["code"] != "store-damaged" || !strings.Contains(v["detail"].(string), "page 7; restore a backup") {
+			t.Errorf("%s: %d %s", path, a.status, a.body)
+		}
 	}
 }
 

@@ -35,6 +35,8 @@ const (
 	CodeInternal    = "internal"
 	CodeDamaged     = "damaged" // a stored document cannot be read; no other one is affected
 
+	CodeStoreDamaged = "store-damaged" // a person has to restore the store
+
 	codeUnknownTask    = "unknown-task"
 	codeUnknownFlow    = "unknown-workflow"
 	codeUnknownReplyTo = "unknown-reply-to"
@@ -105,7 +107,7 @@ func problemOf(err error) *Problem {
 	case errors.As(err, &refused):
 		return refusedProblem(refused)
 	case errors.As(err, &full):
-		p := problem(http.StatusTooManyRequests, CodeBusy, busy)
+		p := problem(http.StatusTooManyRequests, CodeBusy, "%v", full)
 		p.RetryAfter = seconds(full.RetryAfter)
 		return p
 	case errors.Is(err, core.ErrStale):
@@ -113,6 +115,8 @@ func problemOf(err error) *Problem {
 			"the command names a run that the order has not begun; read the order again and send it with the run that it has")
 	case errors.Is(err, port.ErrCursor):
 		return problem(http.StatusBadRequest, CodeInvalid, "query.cursor: %v", err)
+	case errors.Is(err, port.ErrStoreDamaged):
+		return problem(http.StatusServiceUnavailable, CodeStoreDamaged, "%v", err)
 	case errors.Is(err, port.ErrUnavailable), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		p := problem(http.StatusServiceUnavailable, CodeUnavailable,
 			"nothing is known to be stored (%v); send it again later, that is harmless", err)

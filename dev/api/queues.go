@@ -12,15 +12,21 @@ import (
 
 // intake takes messages to the intake queue: acknowledged after the commit (P27). What cannot be
 // read or is refused is acknowledged too, as SQS would; the backend notifies the application. Of a
-// newer schema nothing is known, and no newer program stands behind this queue: its sender is notified.
+// newer schema nothing is known, and no newer program stands behind this queue: its sender is notified. A
+// command that an application may send is carried out as one of the control queue.
 func (e *edge) intake(ctx context.Context, bodies [][]byte) []error {
 	errs := make([]error, len(bodies))
 	var orders []message.SubmitOrder
 	var at []int
+	commands := make([]*message.Control, len(bodies))
 	for i, body := range bodies {
-		o, err := message.DecodeSubmit(body)
+		o, c, err := message.IntakeOf(port.Delivery{Message: port.Message{Body: body}})
 		if errors.Is(err, message.ErrNewer) {
 			errs[i] = sqsproto.Invalid(err)
+			continue
+		}
+		if c != nil {
+			commands[i] = c
 			continue
 		}
 		if err != nil {
@@ -29,14 +35,18 @@ func (e *edge) intake(ctx context.Context, bodies [][]byte) []error {
 		}
 		orders, at = append(orders, o), append(at, i)
 	}
-	if len(orders) == 0 {
-		return errs
+	if len(orders) > 0 {
+		for k, result := range e.backend.Submit(ctx, orders) {
+			i := at[k]
+			errs[i] = result.Err
+			if isRefusal(result.Err) {
+				errs[i] = e.reject(ctx, Rejected{Queue: port.Intake, Body: bodies[i], Order: &orders[k], Err: result.Err})
+			}
+		}
 	}
-	for k, result := range e.backend.Submit(ctx, orders) {
-		i := at[k]
-		errs[i] = result.Err
-		if isRefusal(result.Err) {
-			errs[i] = e.reject(ctx, Rejected{Queue: port.Intake, Body: bodies[i], Order: &orders[k], Err: result.Err})
+	for i, c := range commands { // after the orders, because a command may be for one of them
+		if c != nil {
+			errs[i] = e.handled(ctx, Rejected{Queue: port.Intake, Body: bodies[i]}, c)
 		}
 	}
 	return errs
@@ -54,20 +64,27 @@ func (e *edge) control(ctx context.Context, bodies [][]byte) []error {
 		if err == nil && (c.Kind == message.Wake || c.Kind == message.Settle) {
 			err = &core.Refusal{Code: CodeForbidden, Text: "a " + string(c.Kind) + " is sent by the runtime itself; send cancel, undo, resubmit, resolve, close or move"}
 		}
-		if err == nil {
-			// A verdict, accepted or not, is kept in the task for its sender to read (P5).
-			_, err = e.backend.Command(ctx, *c)
-			errs[i] = err
-			if errors.Is(err, core.ErrStale) {
-				errs[i] = sqsproto.Invalid(err)
-			}
-			if !isRefusal(err) && !errors.Is(err, port.ErrNotFound) {
-				continue
-			}
+		if err != nil {
+			errs[i] = e.reject(ctx, Rejected{Queue: port.Control, Body: body, Err: err})
+			continue
 		}
-		errs[i] = e.reject(ctx, Rejected{Queue: port.Control, Body: body, Err: err})
+		errs[i] = e.handled(ctx, Rejected{Queue: port.Control, Body: body}, c)
 	}
 	return errs
+}
+
+// handled carries out a command that came as a message. Its verdict, accepted or not, is kept in the task for
+// its sender to read (P5).
+func (e *edge) handled(ctx context.Context, from Rejected, c *message.Control) error {
+	_, err := e.backend.Command(ctx, *c)
+	switch {
+	case isRefusal(err), errors.Is(err, port.ErrNotFound):
+		from.Err = err
+		return e.reject(ctx, from)
+	case errors.Is(err, core.ErrStale):
+		return sqsproto.Invalid(err)
+	}
+	return err
 }
 
 func (e *edge) reject(ctx context.Context, r Rejected) error { return e.backend.Reject(ctx, r) }

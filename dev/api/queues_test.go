@@ -84,6 +84,28 @@ func TestControlQueue(t *testing.T) {
 	}
 }
 
+// What an application may send beside its orders is a message to the intake queue, as on AWS.
+func TestCommandsToTheIntakeQueue(t *testing.T) {
+	r := newRig(t)
+	r.submit("o")
+	for _, body := range []string{`{"schema":1,"kind":"cancel","task":"o","id":"c-1"}`, `{"schema":2,"kind":"answer","task":"o","id":"c-2","round":1,"value":"yes","token":"x"}`} {
+		if status, typ := r.sendTo("intake", body, ""); status != 200 {
+			t.Errorf("%s: %d %s", body, status, typ)
+		}
+	}
+	if got := r.backend.Commands; len(got) != 2 || got[0].Kind != message.Cancel || got[1].Token != "x" || len(r.backend.Rejected) != 0 {
+		t.Errorf("commands %+v, rejected %+v", got, r.backend.Rejected)
+	}
+	for _, body := range []string{`{"schema":1,"kind":"undo","task":"o","id":"c-3"}`, `{"schema":2,"kind":"answer","task":"o","id":"c-4","step":"ask","round":1,"value":"yes","by":"eve"}`} {
+		if status, typ := r.sendTo("intake", body, ""); status != 200 {
+			t.Errorf("%s: %d %s", body, status, typ)
+		}
+	}
+	if len(r.backend.Commands) != 2 || len(r.backend.Rejected) != 2 || !strings.Contains(fmt.Sprint(r.backend.Rejected[0].Err), "to the control queue") {
+		t.Errorf("commands %+v, rejected %+v", r.backend.Commands, r.backend.Rejected)
+	}
+}
+
 func TestQueueURLsAreThoseOfTheRequest(t *testing.T) {
 	r := newRig(t)
 	a := r.do("POST", "/", "application/x-amz-json-1.0", `{"QueueName":"intake"}`, "X-Amz-Target", "AmazonSQS.GetQueueUrl")

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 const (
@@ -48,7 +50,7 @@ func Serve(ctx context.Context, ln net.Listener, h http.Handler) error {
 	}
 	closeUnused(s)
 	failed := make(chan error, 1)
-	go func() { failed <- s.Serve(ln) }()
+	go func() { failed <- port.Guard(nil, "the server", func() error { return s.Serve(ln) }) }()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serving %s: %w", ln.Addr(), err)

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // spoolLimit is how many bytes of answers wait for a sender that reads them only after it has sent
@@ -25,12 +27,24 @@ type spool struct {
 func newSpool(rc *http.ResponseController, w http.ResponseWriter) *spool {
 	s := &spool{gone: make(chan struct{})}
 	s.change = sync.NewCond(&s.mu)
-	go s.write(rc, w)
+	go func() {
+		defer close(s.gone)
+		if err := port.Guard(nil, "writing answers", func() error { s.write(rc, w); return nil }); err != nil {
+			s.fail(err)
+		}
+	}()
 	return s
 }
 
+// fail keeps the error of a write; nil if it has succeeded.
+func (s *spool) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = err
+	s.change.Broadcast()
+}
+
 func (s *spool) write(rc *http.ResponseController, w http.ResponseWriter) {
-	defer close(s.gone)
 	var out []byte
 	for {
 		s.mu.Lock()
@@ -47,11 +61,7 @@ func (s *spool) write(rc *http.ResponseController, w http.ResponseWriter) {
 		if err == nil {
 			err = rc.Flush()
 		}
-		s.mu.Lock()
-		s.err = err
-		s.change.Broadcast()
-		s.mu.Unlock()
-		if err != nil {
+		if s.fail(err); err != nil {
 			return
 		}
 	}

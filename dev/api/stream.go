@@ -80,7 +80,11 @@ func (e *edge) submitStream(w http.ResponseWriter, r *http.Request) {
 	lines := make(chan line, groupLines)
 	groups := make(chan *group, groupsAhead)
 	go readLines(ctx, &patientReader{ctx, r.Body, rc}, lines)
-	go e.submitGroups(ctx, lines, groups)
+	var broken error // read after the end of groups
+	go func() {
+		defer close(groups)
+		broken = port.Guard(nil, "grouping orders", func() error { e.submitGroups(ctx, lines, groups); return nil })
+	}()
 
 	out := newSpool(rc, w)
 	for g := range groups {
@@ -91,6 +95,9 @@ func (e *edge) submitStream(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	out.close()
+	if out.failed() || broken != nil { // lines have no answer: the stream must not look whole
+		panic(http.ErrAbortHandler)
+	}
 }
 
 // wakeReader makes the end of ctx end a read too. The function that it answers waits until it is
@@ -128,29 +135,44 @@ func readLines(ctx context.Context, body io.Reader, lines chan<- line) {
 	defer close(lines)
 	in := bufio.NewReaderSize(body, 64<<10)
 	for number := 1; ; number++ {
-		text, err := readLine(in, number == 1)
-		if err == nil || len(text) > 0 || errors.Is(err, errLongLine) {
-			if l, ok := decodeLine(number, text, err); ok {
-				select {
-				case lines <- l:
-				case <-ctx.Done():
-					return
-				}
-			}
-		}
-		switch {
-		case err == nil || errors.Is(err, errLongLine):
-		case errors.Is(err, io.EOF) || ctx.Err() != nil:
-			return
-		default:
+		more := false
+		err := port.Guard(nil, "reading orders", func() (err error) {
+			more, err = nextLine(ctx, in, number, lines)
+			return err
+		})
+		if err != nil && ctx.Err() == nil {
+			l := line{number: number, err: problem(http.StatusBadRequest, CodeInvalid,
+				"the stream broke off here (%v); send the rest again, known orders are harmless", err)}
 			select {
-			case lines <- line{number: number, err: problem(http.StatusBadRequest, CodeInvalid,
-				"the stream broke off here (%v); send the rest again, known orders are harmless", err)}:
+			case lines <- l:
 			case <-ctx.Done():
 			}
+		}
+		if err != nil || !more {
 			return
 		}
 	}
+}
+
+// nextLine reads a line and hands it on. It reports whether there may be more.
+func nextLine(ctx context.Context, in *bufio.Reader, number int, lines chan<- line) (more bool, err error) {
+	text, err := readLine(in, number == 1)
+	if err == nil || len(text) > 0 || errors.Is(err, errLongLine) {
+		if l, ok := decodeLine(number, text, err); ok {
+			select {
+			case lines <- l:
+			case <-ctx.Done():
+				return false, nil
+			}
+		}
+	}
+	switch {
+	case err == nil || errors.Is(err, errLongLine):
+		return true, nil
+	case errors.Is(err, io.EOF):
+		return false, nil
+	}
+	return false, err
 }
 
 var errLongLine = errors.New("line over the limit")
@@ -199,7 +221,6 @@ func decodeLine(number int, text []byte, err error) (line, bool) {
 // submitGroups cuts the lines into groups: what is there already, up to the limits. It never lets
 // two orders of one ID be on their way at once, so that the earlier line wins.
 func (e *edge) submitGroups(ctx context.Context, lines <-chan line, groups chan<- *group) {
-	defer close(groups)
 	var pending []*group
 	onTheWay := map[string]bool{}
 	settle := func(keep int) {
@@ -222,7 +243,12 @@ func (e *edge) submitGroups(ctx context.Context, lines <-chan line, groups chan<
 		next, more = g.fill(next, lines, onTheWay)
 		settle(groupsAhead - 1)
 		pending = append(pending, g)
-		go e.submitGroup(ctx, g)
+		go func() {
+			defer close(g.done)
+			if err := port.Guard(nil, "submitting orders", func() error { e.submitGroup(ctx, g); return nil }); err != nil {
+				g.fail(err)
+			}
+		}()
 		groups <- g // taken by the handler, which runs until groups is closed
 		if more && next.number == 0 {
 			next, more = <-lines
@@ -261,7 +287,6 @@ func (g *group) fill(first line, lines <-chan line, onTheWay map[string]bool) (n
 
 // submitGroup submits what is readable and waits for room where there is none.
 func (e *edge) submitGroup(ctx context.Context, g *group) {
-	defer close(g.done)
 	g.results = make([]LineResult, len(g.lines))
 	var open []int // places in the group that have no answer yet
 	for i, l := range g.lines {
@@ -293,6 +318,15 @@ func (e *edge) submitGroup(ctx context.Context, g *group) {
 			waited = busyPatience // the stream is over: the next answer stands
 		}
 		waited += pause
+	}
+}
+
+// fail answers each line that has no answer with an error.
+func (g *group) fail(err error) {
+	for i := range g.results {
+		if !g.results[i].Accepted && g.results[i].Error == nil {
+			g.results[i].Error = lineError(err)
+		}
 	}
 }
 

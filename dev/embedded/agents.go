@@ -114,9 +114,11 @@ func (a *agent) start(ctx context.Context, s *Runtime, all *sync.WaitGroup) {
 		return
 	}
 	all.Go(func() {
-		if err := a.pump.Run(ctx); err != nil {
-			s.log.Error("agent", "agent", a.name, "error", err)
-		}
+		port.Always(ctx, s.log, "the agent "+a.name, func() {
+			if err := a.pump.Run(ctx); err != nil {
+				s.log.Error("agent", "agent", a.name, "error", err)
+			}
+		})
 	})
 }
 

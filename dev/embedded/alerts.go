@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,20 +12,24 @@ import (
 	"net/http"
 	"net/url"
 	"os/exec"
+	"sync"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/incident"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// OnAlert says what is done with an alert, beside its line in the log. What fails is tried again at the next sweep, and alerts
-// come twice then.
+// OnAlert says what is done with an alert, beside its line in the log. If the webhook or the command fails,
+// both get the alert again after a minute. Orders do not wait for either.
 type OnAlert struct {
-	// Webhook gets a POST with the alert's JSON, and has 10 s to answer 2xx; "" for none.
+	// Webhook gets a POST with the alert's JSON, and has 10 s to answer 2xx. A redirect is not followed: it
+	// is a failure. "" for none.
 	Webhook string
 	// Command is a program with its arguments, without a shell. It gets the alert's JSON on its standard input and has 30 s to
 	// exit with 0; none for nothing.
 	Command []string
+	Timeout time.Duration // that either has instead; 0: these
 	// Window is how long an incident gathers orders before their number is reported; 0: incident.DefaultWindow.
 	Window time.Duration
 	// Reminder is how long after an alert the next one of an incident that lasts; 0: incident.DefaultReminder, negative: none.
@@ -34,6 +39,10 @@ type OnAlert struct {
 const (
 	webhookTime = 10 * time.Second
 	commandTime = 30 * time.Second
+	// atOnce bounds how many alerts are with the webhook, or with the command, at the same time.
+	atOnce = 4
+	// mostOutput is how much of a command's output an error shows.
+	mostOutput = 500
 )
 
 // Check says what is wrong with the settings.
@@ -57,8 +66,7 @@ func (o OnAlert) Check() error {
 // lookEvery is how often the open incidents are looked at, in sweeps: each look counts the orders in Error.
 const lookEvery = 20
 
-// watch publishes what is due of the incidents. It is no part of the Supervisor's sweep: a webhook that does not answer must not
-// delay what is overdue.
+// watch counts the orders in Error, and starts the publication of the alerts that are due.
 func (s *Runtime) watch(ctx context.Context) {
 	tick := time.NewTicker(lookEvery * s.options.SweepEvery)
 	for {
@@ -77,19 +85,29 @@ func (s *Runtime) watch(ctx context.Context) {
 	}
 }
 
-// newIncidents makes what alerts the operator.
+// newIncidents makes what alerts the operator. Callers wait for neither the webhook nor the command, and
+// Close ends both.
 func (s *Runtime) newIncidents() *incident.Incidents {
-	sinks := alertSinks{OnAlert: s.options.OnAlert, log: s.log, server: s.options.server}
+	sinks := alertSinks{
+		OnAlert: s.options.OnAlert, log: s.log, server: s.options.server,
+		posts: make(chan struct{}, atOnce), runs: make(chan struct{}, atOnce),
+	}
 	return incident.New(incident.Config{
 		Records: s.store, Tasks: s.store, Publish: sinks.publish, Clock: s.clock, Window: sinks.Window, Reminder: sinks.Reminder, Log: s.log,
+		Go: func(publication func(context.Context)) {
+			s.rest.Go(func() {
+				_ = port.Guard(s.log, "an alert", func() error { publication(s.work); return nil })
+			})
+		},
 	})
 }
 
 // alertSinks publish alerts to the log, a webhook and a command. The tasks stand in the operator's list too (P27).
 type alertSinks struct {
 	OnAlert
-	log    *slog.Logger
-	server string // the address of this process; "" where it serves none
+	log         *slog.Logger
+	server      string        // the address of this process; "" where it serves none
+	posts, runs chan struct{} // a value for each webhook call, and each command, that is running
 }
 
 func (a alertSinks) publish(ctx context.Context, alert message.Alert) error {
@@ -107,24 +125,51 @@ func (a alertSinks) publish(ctx context.Context, alert message.Alert) error {
 	if err != nil {
 		return fmt.Errorf("alert of task %q: %w", alert.OrderID, err)
 	}
-	if err := errors.Join(a.post(ctx, body), a.run(ctx, body)); err != nil {
+	var posted error
+	var posting sync.WaitGroup
+	posting.Go(func() {
+		posted = port.Guard(a.log, "the webhook", func() error { return a.post(ctx, body) })
+	})
+	err = a.run(ctx, body)
+	posting.Wait()
+	if err = errors.Join(posted, err); err != nil {
 		return fmt.Errorf("alert of task %q: %w", alert.OrderID, err)
 	}
 	return nil
 }
 
+// take takes one of the places of a sink. Each publication has a place in time, because each one is bounded.
+func take(ctx context.Context, places chan struct{}) error {
+	select {
+	case places <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+var hook = http.Client{CheckRedirect: noRedirect}
+
+// noRedirect returns a redirect as the answer: an alert that followed it would become a GET of another
+// address, perhaps of a login page that answers 200, or would reach a host that was never named.
+func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
 func (a alertSinks) post(ctx context.Context, body []byte) error {
 	if a.Webhook == "" {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, webhookTime)
+	if err := take(ctx, a.posts); err != nil {
+		return err
+	}
+	defer func() { <-a.posts }()
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(a.Timeout, webhookTime))
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.Webhook, bytes.NewReader(body))
 	if err != nil {
 		return fmt.Errorf("the webhook: %w", err)
 	}
 	req.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := hook.Do(req)
 	var failed *url.Error
 	if errors.As(err, &failed) { // its text has the address, which may hold a secret
 		err = failed.Err
@@ -134,22 +179,47 @@ func (a alertSinks) post(ctx context.Context, body []byte) error {
 	}
 	defer resp.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10))
-	if resp.StatusCode/100 != 2 {
-		return fmt.Errorf("the webhook answered %s", resp.Status)
+	switch resp.StatusCode / 100 {
+	case 2:
+		return nil
+	case 3: // its Location may hold a secret
+		return fmt.Errorf("the webhook answered %s, and alerts follow no redirect: set its final address",
+			resp.Status)
 	}
-	return nil
+	return fmt.Errorf("the webhook answered %s", resp.Status)
 }
 
+// run ends the command at its deadline with all that it has started.
 func (a alertSinks) run(ctx context.Context, body []byte) error {
 	if len(a.Command) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, commandTime)
+	if err := take(ctx, a.runs); err != nil {
+		return err
+	}
+	defer func() { <-a.runs }()
+	limit := cmp.Or(a.Timeout, commandTime)
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	output := &head{}
 	cmd := exec.CommandContext(ctx, a.Command[0], a.Command[1:]...) //nolint:gosec // the user's own
 	cmd.Stdin, cmd.WaitDelay = bytes.NewReader(append(body, '\n')), time.Second
-	if output, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("the command %s: %w: %.500s", a.Command[0], err, output)
+	cmd.Stdout, cmd.Stderr = output, output
+	endWithChildren(cmd)
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		err = fmt.Errorf("it was ended after %s: %w", limit, ctx.Err())
+	}
+	if err != nil {
+		return fmt.Errorf("the command %s: %w: %s", a.Command[0], err, output.text)
 	}
 	return nil
+}
+
+// head keeps the beginning of what is written.
+type head struct{ text []byte }
+
+func (h *head) Write(p []byte) (int, error) {
+	h.text = append(h.text, p[:min(len(p), mostOutput-len(h.text))]...)
+	return len(p), nil
 }

@@ -26,16 +26,17 @@ type attended struct {
 
 // Receive counts the receiver for as long as it waits.
 func (q *attended) Receive(ctx context.Context, max int, wait, visibility time.Duration) ([]port.Delivery, error) {
-	q.mu.Lock()
-	q.receivers++
-	q.mu.Unlock()
-	defer func() {
-		q.mu.Lock()
-		q.receivers--
-		q.last = q.clock.Now()
-		q.mu.Unlock()
-	}()
+	q.count(1)
+	defer q.count(-1)
 	return q.Queue.Receive(ctx, max, wait, visibility)
+}
+
+func (q *attended) count(receivers int) {
+	now := q.clock.Now()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.receivers += receivers
+	q.last = now
 }
 
 // since is when a receiver was there last; false while there is one, or was one just now.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"runtime/metrics"
 	"slices"
@@ -25,10 +26,13 @@ var _ api.Backend = (*Runtime)(nil)
 // busyRetry is how long a sender is asked to wait when too many tasks are open.
 const busyRetry = 2 * time.Second
 
-// Submit stores and starts orders. Beyond MaxOpen tasks that are not at rest it answers
-// *api.BusyError, so that a flood ends late and not in a crash (P32); an order that is there
-// already is answered all the same.
+// Submit stores and starts orders. While MaxOpen tasks are active it refuses new orders with *api.BusyError, so
+// that a flood ends late and not in a crash (P32). It still accepts an order that is already stored.
 func (s *Runtime) Submit(ctx context.Context, orders []message.SubmitOrder) []api.SubmitResult {
+	return s.submit(ctx, orders, s.options.MaxOpen)
+}
+
+func (s *Runtime) submit(ctx context.Context, orders []message.SubmitOrder, limit int) []api.SubmitResult {
 	results := make([]api.SubmitResult, len(orders))
 	ctx, done, err := s.carry(ctx)
 	if err != nil {
@@ -38,31 +42,39 @@ func (s *Runtime) Submit(ctx context.Context, orders []message.SubmitOrder) []ap
 		return results
 	}
 	defer done()
-	room := s.options.MaxOpen - s.hub.running()
-	if room < len(orders) {
-		for i := range orders {
-			if i >= room {
-				results[i] = s.knownOrBusy(ctx, &orders[i])
-			}
+	for begin, end := 0, 0; begin < len(orders); begin = end {
+		active := s.hub.activeOrders() // those just stored may only wait
+		if end = min(begin+limit-active, len(orders)); end > begin {
+			s.take(ctx, orders[begin:end], results[begin:end])
+			continue
 		}
-		orders = orders[:max(room, 0)]
+		end = begin + 1
+		results[begin] = s.knownOrBusy(ctx, &orders[begin], active)
 	}
+	return results
+}
+
+// take stores and starts orders for which there is room.
+func (s *Runtime) take(ctx context.Context, orders []message.SubmitOrder, results []api.SubmitResult) {
 	for i, r := range s.scheduler.Submit(ctx, orders) {
 		results[i] = resultOf(r)
 		if results[i].Err == nil {
 			results[i].Unattended = s.unattendedOf(ctx, orders[i].Workflow)
 		}
 	}
-	return results
 }
 
-// knownOrBusy answers a submission while there is no room: sending an order again stays harmless.
-func (s *Runtime) knownOrBusy(ctx context.Context, o *message.SubmitOrder) api.SubmitResult {
+// knownOrBusy handles a submission while there is no room: sending an order again stays harmless.
+func (s *Runtime) knownOrBusy(ctx context.Context, o *message.SubmitOrder, active int) api.SubmitResult {
 	if loaded := s.state.Load(ctx, []string{o.OrderID}); loaded[0].Task != nil {
 		return resultOf(s.scheduler.Submit(ctx, []message.SubmitOrder{*o})[0])
 	}
 	s.count("busy", "intake")
-	return api.SubmitResult{OrderID: o.OrderID, Err: &api.BusyError{RetryAfter: busyRetry}}
+	busy := &api.BusyError{RetryAfter: busyRetry, Active: active, Limit: s.options.MaxOpen}
+	if s.full.CompareAndSwap(false, true) {
+		s.log.Warn("new orders are refused, and this line does not repeat while that lasts", "error", busy)
+	}
+	return api.SubmitResult{OrderID: o.OrderID, Err: busy}
 }
 
 func resultOf(r scheduler.SubmitResult) api.SubmitResult {
@@ -82,13 +94,15 @@ func resultOf(r scheduler.SubmitResult) api.SubmitResult {
 // carryTime bounds what is carried.
 const carryTime = 30 * time.Second
 
+var errShuttingDown = fmt.Errorf("%w: shutting down", port.ErrUnavailable)
+
 // carry is for what comes from outside: no queue stands behind it that would send it again, so it goes
 // on under a context of its own when its client goes away, and Close waits for it (P12a).
 func (s *Runtime) carry(ctx context.Context) (_ context.Context, done func(), err error) {
 	s.gate.RLock()
-	if s.closed {
+	if s.closed.Load() {
 		s.gate.RUnlock()
-		return nil, nil, fmt.Errorf("%w: shutting down", port.ErrUnavailable)
+		return nil, nil, errShuttingDown
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), carryTime)
 	stop := context.AfterFunc(s.work, cancel)
@@ -155,7 +169,11 @@ func (s *Runtime) Command(ctx context.Context, c message.Control) (core.Verdict,
 	return v, err
 }
 
+// load reads a task. After Close it returns an error, because the cache still holds tasks that the store no longer serves.
 func (s *Runtime) load(ctx context.Context, id string) (*core.Task, error) {
+	if s.closed.Load() {
+		return nil, errShuttingDown
+	}
 	loaded := s.state.Load(ctx, []string{id})[0]
 	switch {
 	case loaded.Err != nil:
@@ -210,33 +228,35 @@ func (s *Runtime) Wait(ctx context.Context, id string, done func(*core.Task) boo
 
 // Follow sends each newer version, the present one first.
 func (s *Runtime) Follow(ctx context.Context, id string, after int64) (<-chan *core.Task, error) {
-	changes, stop := s.hub.watch(id)
-	t, err := s.load(ctx, id)
+	t, changes, stop, err := s.hub.present(id, func() (*core.Task, error) { return s.load(ctx, id) })
 	if err != nil {
-		stop()
 		return nil, err
 	}
 	out := make(chan *core.Task)
 	go func() {
 		defer close(out)
 		defer stop()
-		for {
-			if t.Version > after {
-				after = t.Version
-				select {
-				case <-ctx.Done():
-					return
-				case out <- t:
-				}
-			}
-			select {
-			case <-ctx.Done():
-				return
-			case t = <-changes:
-			}
-		}
+		_ = port.Guard(s.log, "following an order", func() error { return follow(ctx, t, after, changes, out) })
 	}()
 	return out, nil
+}
+
+func follow(ctx context.Context, t *core.Task, after int64, changes <-chan *core.Task, out chan<- *core.Task) error {
+	for {
+		if t.Version > after {
+			after = t.Version
+			select {
+			case <-ctx.Done():
+				return nil
+			case out <- t:
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case t = <-changes:
+		}
+	}
 }
 
 // List selects tasks for people. One that cannot be read is shown as such among the others.
@@ -265,10 +285,11 @@ func (s *Runtime) QueueNames() []string {
 	return slices.DeleteFunc(s.queues.names(), func(name string) bool { return name == port.Tasks })
 }
 
-// startScheduled is Submit for the Supervisor. An order that is refused for good is as good as started.
+// startScheduled is Submit for the Supervisor. The limit of active orders does not hold for it, because a schedule
+// starts few orders and no client would send them again. An order that is refused for good is as good as started.
 func (s *Runtime) startScheduled(ctx context.Context, orders []message.SubmitOrder) []error {
 	errs := make([]error, len(orders))
-	for i, r := range s.Submit(ctx, orders) {
+	for i, r := range s.submit(ctx, orders, math.MaxInt32) {
 		var refused *message.Refusal
 		if errs[i] = r.Err; errors.As(r.Err, &refused) {
 			s.log.Error("an order of a schedule is refused", "order", r.OrderID, "error", r.Err)
@@ -280,6 +301,9 @@ func (s *Runtime) startScheduled(ctx context.Context, orders []message.SubmitOrd
 
 // Schedules lists the schedules of the workflows in force, and what became of their times.
 func (s *Runtime) Schedules(ctx context.Context) ([]schedule.Record, error) {
+	if s.closed.Load() {
+		return nil, errShuttingDown
+	}
 	all := []schedule.Record{}
 	for _, def := range s.workflows.scheduled() {
 		r, _, err := schedule.Load(ctx, s.store, def.Name)
@@ -301,12 +325,25 @@ func process() (goroutines, heapBytes int64) {
 	return int64(runtime.NumGoroutine()), int64(sample[0].Value.Uint64()) //nolint:gosec // far below the limit
 }
 
+// intake checks the number of active orders. Readiness does not depend on it: agents outside reach their queues
+// only through a server that is ready, and without them no order would end.
+func (s *Runtime) intake(active int64) string {
+	if active < int64(s.options.MaxOpen) {
+		return "ok"
+	}
+	return fmt.Sprintf("new orders are refused: %d orders are active and the limit is %d (--max-open). Orders that only "+
+		"wait do not count. Look for an agent that is absent, slow or failing, or start with a higher limit", active, s.options.MaxOpen)
+}
+
 // Health reports whether orders are taken, and how much is under way.
 func (s *Runtime) Health(ctx context.Context) api.Health {
-	h := api.Health{Ready: s.ready.Load(), Checks: map[string]string{"store": "ok"}, Counts: s.hub.counts(), Release: view.Built()}
+	h := api.Health{
+		Ready: s.ready.Load(), Checks: map[string]string{"store": "ok"}, Counts: s.hub.counts(), Release: view.Built(),
+	}
 	if err := s.store.Probe(); err != nil {
 		h.Checks["store"], h.Ready = err.Error(), false
 	}
+	h.Checks["intake"] = s.intake(h.Counts["running"])
 	for _, w := range s.workflows.infos() {
 		if len(w.Problems) > 0 {
 			h.Checks["workflow "+w.Name] = w.Problems[0]

@@ -112,3 +112,104 @@ func TestNoOrderHasTheIDOfAChild(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// P40: the ID of a child always fits, however long that of its parent is. An order of 128 characters, of
+// which nothing is left for its children's names, is done; and where its children fail it is undone.
+func TestChildrenOfOrdersWithLongIDs(t *testing.T) {
+	for _, refuse := range []bool{false, true} {
+		w := parentFixture(t)
+		w.shop.refuse.Store(refuse)
+		s := w.open()
+		id := strings.Repeat("p", core.MaxID)
+		submitParent(t, s, id, 12)
+		task := wait(t, s, id)
+		want, effects := core.Processed, 24
+		if refuse {
+			want, effects = core.Compensated, 0
+		}
+		if task.ProcessState != want || w.shop.standing() != effects {
+			t.Errorf("the order is %s (%s), %d effects stand", task.ProcessState, task.EndText, w.shop.standing())
+		}
+		child := core.Parent{OrderID: id, Step: "all", Index: 0}.ChildID()
+		if c := wait(t, s, child); c.ProcessState != want || len(child) > core.MaxID {
+			t.Errorf("its child %s is %s", child, c.ProcessState)
+		}
+		closeRuntime(t, s)
+	}
+}
+
+// P41, P49: a bug in the workflow of the children is repaired in its file. Children that have stopped go on with the fixed workflow
+// by their own command; those that were undone start again with it once their parent is moved.
+func TestChildrenGoOnWithTheFixedWorkflow(t *testing.T) {
+	for policy, x := range map[string]struct {
+		children core.State // once the bug has struck
+		repair   func(*testing.T, *embedded.Runtime)
+	}{
+		"onFailure: stop": {core.Error, func(t *testing.T, s *embedded.Runtime) {
+			for _, id := range []string{"p~all~0", "p~all~1"} {
+				commanded(t, s, id, message.Control{Kind: message.Resubmit, Definition: message.Latest})
+			}
+		}},
+		"onFailure: undo": {core.Compensated, func(t *testing.T, s *embedded.Runtime) {
+			commanded(t, s, "p", message.Control{Kind: message.Resubmit, Definition: message.Latest})
+		}},
+	} {
+		t.Run(policy, func(t *testing.T) {
+			w := parentFixture(t)
+			parent := strings.Replace(parents, "collect: true", "onFailure: stop", 1)
+			if err := os.WriteFile(filepath.Join(w.dir, "workflows", "parents.yaml"), []byte(parent), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			w.write(strings.Replace(broken, "onFailure: stop", policy, 1))
+			s := w.open()
+			defer closeRuntime(t, s)
+			submitParent(t, s, "p", 2)
+			first := map[string]string{}
+			for _, id := range []string{"p~all~0", "p~all~1"} {
+				eventually(t, id+" is at rest", func() bool {
+					c, _, err := s.Task(t.Context(), id)
+					return err == nil && c.ProcessState == x.children && c.AtRest()
+				})
+				c, _, _ := s.Task(t.Context(), id)
+				first[id] = c.Definition
+			}
+			w.write(strings.Replace(strings.Replace(fixed, "order.n }", "order.n + 1 }", 1), "onFailure: stop", policy, 1))
+			eventually(t, "the fixed workflow is deployed", func() bool {
+				to, err := s.Target(t.Context(), "pair", message.Latest)
+				above, err2 := s.Target(t.Context(), "parents", message.Latest)
+				return err == nil && err2 == nil && to.Definition != nil && to.Definition.Hash != first["p~all~0"] &&
+					above.Definition != nil && above.Definition.Steps[0].Each.Definition == to.Definition.Hash
+			})
+			x.repair(t, s)
+			eventually(t, "the parent is Processed", func() bool {
+				p, _, err := s.Task(t.Context(), "p")
+				return err == nil && p.ProcessState == core.Processed
+			})
+			for id, was := range first {
+				if c, _, err := s.Task(t.Context(), id); err != nil || c.ProcessState != core.Processed || c.Definition == was {
+					t.Errorf("%s is %s, with the definition %s, %v", id, c.ProcessState, c.Definition, err)
+				}
+			}
+			if w.shop.standing() != 2 {
+				t.Errorf("%d effects stand", w.shop.standing())
+			}
+		})
+	}
+}
+
+// commanded sends a command once the order is at rest, and fails the test if it is refused.
+func commanded(t *testing.T, s *embedded.Runtime, id string, c message.Control) {
+	t.Helper()
+	eventually(t, id+" is at rest", func() bool {
+		task, _, err := s.Task(t.Context(), id)
+		return err == nil && (task.ProcessState == core.Error || task.Terminal()) && task.AtRest()
+	})
+	task, _, err := s.Task(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Schema, c.OrderID, c.ID, c.Command = message.Schema, id, "c-"+id[len(id)-1:], task.Command
+	if v, err := s.Command(t.Context(), c); err != nil || !v.Accepted {
+		t.Fatalf("%s of %s: %+v, %v", c.Kind, id, v, err)
+	}
+}

@@ -52,7 +52,8 @@ func TestAnOrderIsClosed(t *testing.T) {
 	}
 	for _, c := range []message.Control{
 		{Kind: message.Cancel, ID: "c-2"}, {Kind: message.Resubmit, ID: "c-3", Command: 1}, {Kind: message.Undo, ID: "c-4", Command: 1},
-		{Kind: message.Resolve, ID: "c-5", Command: 1, Step: "first", Fact: core.Happened}, {Kind: message.Close, ID: "c-6", Command: 1, By: "bob", Reason: "again"},
+		{Kind: message.Resolve, ID: "c-5", Command: 1, Step: "first", Fact: core.Happened},
+		{Kind: message.Close, ID: "c-6", Command: 1, By: "bob", Reason: "again"},
 	} {
 		if v := send(c); v.Accepted || !strings.Contains(v.Reason, "Closed") {
 			t.Errorf("%s of a closed order: %+v", c.Kind, v)
@@ -63,8 +64,21 @@ func TestAnOrderIsClosed(t *testing.T) {
 	s = w.open() // which sends again what was not sent
 	defer closeRuntime(t, s)
 	task := wait(t, s, "one")
-	if task.ProcessState != core.Closed || task.Closing == nil || *task.Closing != (core.Closing{By: "ann", Reason: "refunded by hand"}) || task.EndStep != "first" || task.Command != 1 {
-		t.Errorf("it is %+v", task)
+	if task.Closing == nil {
+		t.Fatalf("it is %+v", task)
+	}
+	for _, field := range []struct {
+		name      string
+		got, want any
+	}{
+		{"task.ProcessState", task.ProcessState, core.Closed},
+		{"*task.Closing", *task.Closing, (core.Closing{By: "ann", Reason: "refunded by hand"})},
+		{"task.EndStep", task.EndStep, "first"},
+		{"task.Command", task.Command, 1},
+	} {
+		if field.got != field.want {
+			t.Errorf("%s is %v, want %v: it is %+v", field.name, field.got, field.want, task)
+		}
 	}
 	reported := map[core.StatusKind]int{}
 	for _, status := range taken(t, s, 3) {
@@ -73,7 +87,8 @@ func TestAnOrderIsClosed(t *testing.T) {
 			t.Errorf("reported %+v", status)
 		}
 	}
-	if reported[core.StatusReceived] != 1 || reported[core.StatusFailed] != 1 || reported[core.StatusClosed] != 1 || depth(t, s, embedded.Status("shop")).Visible != 0 {
+	if reported[core.StatusReceived] != 1 || reported[core.StatusFailed] != 1 ||
+		reported[core.StatusClosed] != 1 || depth(t, s, embedded.Status("shop")).Visible != 0 {
 		t.Errorf("reported %v, left %+v", reported, depth(t, s, embedded.Status("shop")))
 	}
 	if v := send(closing); !v.Accepted {

@@ -127,7 +127,12 @@ func newFixture(t *testing.T, timeout string) *fixture {
 
 func (w *fixture) write(text string) {
 	w.t.Helper()
-	if err := os.WriteFile(filepath.Join(w.dir, "workflows", "pair.yaml"), []byte(text), 0o600); err != nil {
+	w.writeAs("pair.yaml", text)
+}
+
+func (w *fixture) writeAs(file, text string) {
+	w.t.Helper()
+	if err := os.WriteFile(filepath.Join(w.dir, "workflows", file), []byte(text), 0o600); err != nil {
 		w.t.Fatal(err)
 	}
 }

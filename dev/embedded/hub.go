@@ -5,15 +5,17 @@ import (
 	"sync"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
-// hub is called with every stored task: it wakes those who wait for one, and counts the tasks that are
-// not at rest, which is what memory is spent on.
+// hub is called with every stored task. It wakes those who wait for one, and counts the active tasks, because
+// memory is spent on those: with an agent, to be repeated, or with a status to be sent. A task that only waits
+// costs no memory here.
 type hub struct {
 	mu       sync.Mutex
-	open     map[string]struct{} // tasks with a due time
-	closed   map[string]int64    // versions of the tasks that came to rest last, see committed
-	order    [4096]string        // of closed, a ring
+	active   map[string]int64 // versions of active tasks
+	passive  map[string]int64 // versions of the tasks that ceased to be active last, see committed
+	order    [4096]string     // ring of the keys of passive
 	next     int
 	watchers map[string]map[chan *core.Task]struct{}
 	ended    map[core.State]int64 // since the start
@@ -22,34 +24,27 @@ type hub struct {
 
 func newHub() *hub {
 	return &hub{
-		open:     map[string]struct{}{},
-		closed:   map[string]int64{},
+		active:   map[string]int64{},
+		passive:  map[string]int64{},
 		watchers: map[string]map[chan *core.Task]struct{}{},
 		ended:    map[core.State]int64{},
 	}
 }
 
-// committed is state.Config.OnCommit. Two commits of one task may come here in the wrong order, by
-// two goroutines: an older version neither opens a task that has come to rest since, nor replaces
-// a newer one that a reader has not taken yet.
-func (h *hub) committed(t *core.Task) {
+// committed is state.Config.OnCommit. Two goroutines may report two commits of one task in the wrong order. An
+// older version neither makes a task active that has ceased to be it since, nor replaces a newer one that a reader
+// has not taken yet.
+func (h *hub) committed(c state.Change) {
+	t := c.Task
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	switch _, open := h.open[t.OrderID]; {
-	case t.Due != 0:
-		if h.closed[t.OrderID] < t.Version {
-			h.open[t.OrderID] = struct{}{}
-		}
-	case open || t.Version == 1:
-		delete(h.open, t.OrderID)
+	if t.Due == 0 && (c.Before == nil || c.Before.Due != 0) {
 		h.ended[t.ProcessState]++
 		if h.rested != nil {
 			h.rested(t)
 		}
-		fallthrough
-	default:
-		h.close(t)
 	}
+	h.count(t)
 	for ch := range h.watchers[t.OrderID] {
 		newest := t
 		select {
@@ -63,30 +58,49 @@ func (h *hub) committed(t *core.Task) {
 	}
 }
 
-func (h *hub) close(t *core.Task) {
-	if h.closed[t.OrderID] >= t.Version {
+// restarted is scheduler.Config.Restarted: what was under way before the start counts too.
+func (h *hub) restarted(t *core.Task) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.count(t)
+}
+
+// count counts a version of a task as active or not, unless a newer one was counted.
+func (h *hub) count(t *core.Task) {
+	switch active := t.Due != 0 && !core.OnlyWaits(t); {
+	case active && h.passive[t.OrderID] < t.Version:
+		h.active[t.OrderID] = max(h.active[t.OrderID], t.Version)
+	case !active && h.active[t.OrderID] < t.Version:
+		delete(h.active, t.OrderID)
+		h.passivate(t)
+	}
+}
+
+// passivate keeps the version of a task that is not active.
+func (h *hub) passivate(t *core.Task) {
+	if h.passive[t.OrderID] >= t.Version {
 		return
 	}
-	if _, known := h.closed[t.OrderID]; !known {
-		delete(h.closed, h.order[h.next])
+	if _, known := h.passive[t.OrderID]; !known {
+		delete(h.passive, h.order[h.next])
 		h.order[h.next] = t.OrderID
 		h.next = (h.next + 1) % len(h.order)
 	}
-	h.closed[t.OrderID] = t.Version
+	h.passive[t.OrderID] = t.Version
 }
 
-// running is how many tasks are not at rest.
-func (h *hub) running() int {
+// activeOrders returns the number of active tasks.
+func (h *hub) activeOrders() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return len(h.open)
+	return len(h.active)
 }
 
-// counts is what health reports.
+// counts returns what health reports.
 func (h *hub) counts() map[string]int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	c := map[string]int64{"running": int64(len(h.open))}
+	c := map[string]int64{"running": int64(len(h.active))}
 	for _, s := range []core.State{core.Processed, core.Compensated, core.Cancelled, core.Closed, core.Error} {
 		c["ended-"+string(s)] = h.ended[s]
 	}
@@ -112,14 +126,23 @@ func (h *hub) watch(id string) (<-chan *core.Task, func()) {
 	}
 }
 
-// wait until done says so; load gives the present version once the watch stands.
+// present watches a task, and then loads its present version, so that no version in between is missed.
+func (h *hub) present(id string, load func() (*core.Task, error)) (t *core.Task, changes <-chan *core.Task, stop func(), err error) {
+	changes, stop = h.watch(id)
+	if t, err = load(); err != nil {
+		stop()
+		return nil, nil, nil, err
+	}
+	return t, changes, stop, nil
+}
+
+// wait blocks until done accepts a version of the task. load returns the present version.
 func (h *hub) wait(ctx context.Context, id string, load func() (*core.Task, error), done func(*core.Task) bool) (*core.Task, error) {
-	ch, stop := h.watch(id)
-	defer stop()
-	t, err := load()
+	t, ch, stop, err := h.present(id, load)
 	if err != nil {
 		return nil, err
 	}
+	defer stop()
 	for !done(t) {
 		select {
 		case <-ctx.Done():

@@ -1,43 +1,92 @@
 package embedded
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
-// stored is a version of a task that is under way, or has come to rest.
-func stored(id string, version int64, atRest bool) *core.Task {
-	t := &core.Task{OrderID: id, Version: version, ProcessState: core.Processing, Due: 1}
-	if atRest {
-		t.ProcessState, t.Due = core.Processed, 0
+const (
+	asks  = core.Processing // a request is with an agent
+	waits = core.Waiting
+	rests = core.Processed
+)
+
+// version makes a version of a task of one step, after one in another state of the step; "" if there is none.
+func version(id string, version int64, was, is core.State) state.Change {
+	made := func(version int64, is core.State) *core.Task {
+		t := &core.Task{OrderID: id, Version: version, ProcessState: core.Processing, Due: 1, Steps: []core.Step{{Name: "a", First: 1, State: is}}}
+		if is == rests {
+			t.ProcessState, t.Due = core.Processed, 0
+		}
+		return t
 	}
-	return t
+	c := state.Change{Task: made(version, is)}
+	if was != "" {
+		c.Before = made(version-1, was)
+	}
+	return c
 }
 
-// Commits of one task may come in the wrong order. An older one does not open a task again that has
-// come to rest, or intake would stop for good after enough of them; one that goes on again is open.
-func TestOlderVersionsOpenNothing(t *testing.T) {
+// Commits of one task may be reported in the wrong order. An older one does not make a task active that has come to
+// rest or waits, or intake would stop for good after enough of them. An end is counted once.
+func TestOlderVersionsMakeNothingActive(t *testing.T) {
 	h := newHub()
-	for _, step := range []struct {
-		task *core.Task
-		want int // tasks that are open then
+	for i, step := range []struct {
+		change state.Change
+		want   int // active tasks after it
 	}{
-		{stored("a", 1, false), 1}, {stored("b", 1, false), 2},
-		{stored("a", 3, true), 1}, {stored("b", 3, true), 0},
-		{stored("a", 2, false), 0}, {stored("b", 2, false), 0}, {stored("b", 2, true), 0},
-		{stored("b", 2, false), 0}, {stored("b", 3, false), 0},
-		{stored("b", 4, false), 1}, {stored("b", 5, true), 0},
+		{version("a", 1, "", asks), 1}, {version("b", 1, "", asks), 2},
+		{version("a", 3, asks, rests), 1}, {version("a", 2, asks, asks), 1}, {version("a", 4, rests, rests), 1},
+		{version("b", 3, asks, waits), 0}, {version("b", 2, asks, asks), 0},
+		{version("b", 5, waits, asks), 1}, {version("b", 4, waits, waits), 1},
+		{version("b", 6, asks, core.Pending), 1}, // an attempt that will be repeated
+		{version("b", 7, asks, core.UndoWait), 1}, {version("b", 8, asks, core.Failed), 1},
+		{version("b", 9, asks, rests), 0}, {version("b", 10, rests, asks), 1}, {version("b", 11, asks, rests), 0},
+		{version("c", 1, "", rests), 0}, {version("d", 1, "", waits), 0}, {version("d", 2, waits, rests), 0},
 	} {
-		h.committed(step.task)
-		if got := h.running(); got != step.want {
-			t.Errorf("after version %d of %s, due %d: %d tasks are open, want %d", step.task.Version, step.task.OrderID, step.task.Due, got, step.want)
+		h.committed(step.change)
+		if got := h.activeOrders(); got != step.want {
+			t.Errorf("%d: after version %d of %s: %d tasks are active, want %d", i, step.change.Task.Version, step.change.Task.OrderID, got, step.want)
 		}
 	}
-	if c := h.counts(); c["ended-Processed"] != 3 || c["running"] != 0 {
-		t.Errorf("counts are %v, want 3 ends", c)
+	if c := h.counts(); c["ended-Processed"] != 5 || c["running"] != 0 {
+		t.Errorf("counts are %v, want 5 ends", c)
 	}
+}
+
+// A version that is stored while the present one is loaded wakes who waits: of the two, the later one counts.
+func TestAVersionThatComesDuringTheLoadIsNotMissed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHub()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		first := version("a", 1, "", asks).Task
+		got, err := h.wait(ctx, "a", func() (*core.Task, error) {
+			h.committed(version("a", 2, asks, rests))
+			return first, nil
+		}, (*core.Task).Terminal)
+		if err != nil || got.Version != 2 {
+			t.Errorf("version %d came, want 2: %v", got.Version, err)
+		}
+		go h.committed(version("a", 3, rests, asks))
+		if got, err = h.wait(ctx, "a", func() (*core.Task, error) { return got, nil }, func(t *core.Task) bool { return t.Version == 3 }); err != nil {
+			t.Errorf("version %d came, want 3: %v", got.Version, err)
+		}
+		if len(h.watchers) > 0 {
+			t.Errorf("%d watches are left", len(h.watchers))
+		}
+		failed := errors.New("failed")
+		if _, err := h.wait(ctx, "a", func() (*core.Task, error) { return nil, failed }, nil); !errors.Is(err, failed) || len(h.watchers) > 0 {
+			t.Errorf("%v, %d watches are left", err, len(h.watchers))
+		}
+	})
 }
 
 // What is remembered of tasks at rest is bounded: the oldest is forgotten first.
@@ -45,10 +94,10 @@ func TestTasksAtRestAreForgotten(t *testing.T) {
 	h := newHub()
 	kept := len(h.order)
 	for i := range kept + 10 {
-		h.committed(stored(fmt.Sprint(i), 2, true))
+		h.committed(version(fmt.Sprint(i), 2, asks, rests))
 	}
-	if len(h.closed) != kept || h.closed["9"] != 0 || h.closed["10"] != 2 || h.closed[fmt.Sprint(kept+9)] != 2 {
-		t.Errorf("%d are remembered, of at most %d", len(h.closed), kept)
+	if len(h.passive) != kept || h.passive["9"] != 0 || h.passive["10"] != 2 || h.passive[fmt.Sprint(kept+9)] != 2 {
+		t.Errorf("%d are remembered, of at most %d", len(h.passive), kept)
 	}
 }
 
@@ -56,14 +105,14 @@ func TestTasksAtRestAreForgotten(t *testing.T) {
 func TestSlowReadersGetTheNewest(t *testing.T) {
 	h := newHub()
 	changes, stop := h.watch("a")
-	for _, version := range []int64{1, 3, 2} {
-		h.committed(stored("a", version, false))
+	for _, n := range []int64{1, 3, 2} {
+		h.committed(version("a", n, asks, asks))
 	}
 	if got := <-changes; got.Version != 3 {
 		t.Errorf("version %d came, want 3", got.Version)
 	}
 	stop()
-	h.committed(stored("a", 4, true))
+	h.committed(version("a", 4, asks, rests))
 	select {
 	case got := <-changes:
 		t.Errorf("version %d came after the end of the watch", got.Version)

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -26,7 +27,6 @@ type telemetry struct {
 	commits   prometheus.Histogram
 	group     prometheus.Histogram
 	sweeps    prometheus.Histogram
-	lag       prometheus.Gauge
 	swept     prometheus.Gauge
 	handBacks prometheus.Counter
 	inError   *prometheus.GaugeVec
@@ -53,8 +53,6 @@ func newMetrics(s *Runtime) *telemetry {
 			Help: "Writes that one commit carried.", Buckets: prometheus.ExponentialBuckets(1, 2, 10)}),
 		sweeps: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "stepkeeper_sweep_duration_seconds",
 			Help: "Time that a sweep of the Supervisor took.", Buckets: prometheus.ExponentialBuckets(0.001, 4, 9)}),
-		lag: prometheus.NewGauge(prometheus.GaugeOpts{Name: "stepkeeper_sweep_lag_seconds",
-			Help: "How long the most overdue order of the last sweep had been due."}),
 		swept: prometheus.NewGauge(prometheus.GaugeOpts{Name: "stepkeeper_sweep_last_success_timestamp_seconds",
 			Help: "When a sweep last ended without an error."}),
 		handBacks: prometheus.NewCounter(prometheus.CounterOpts{Name: "stepkeeper_steps_overdue_total",
@@ -64,7 +62,8 @@ func newMetrics(s *Runtime) *telemetry {
 		oldest: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "stepkeeper_oldest_in_error_seconds",
 			Help: "How long the oldest of these orders has been in Error."}, []string{"workflow"}),
 	}
-	m.registry.MustRegister(m.ended, m.orders, m.steps, m.replies, m.commits, m.group, m.sweeps, m.lag, m.swept, m.handBacks, m.inError, m.oldest,
+	m.registry.MustRegister(m.ended, m.orders, m.steps, m.replies, m.commits, m.group, m.sweeps, m.swept,
+		m.handBacks, m.inError, m.oldest,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), present{s})
 	return m
 }
@@ -108,7 +107,6 @@ func (m *telemetry) committed(writes int, took time.Duration) {
 
 func (m *telemetry) sweep(r supervisor.Report, began, ended time.Time, err error) {
 	m.sweeps.Observe(ended.Sub(began).Seconds())
-	m.lag.Set(r.OldestOverdue.Seconds())
 	m.handBacks.Add(float64(r.HandedBack + r.Uncounted))
 	if err == nil {
 		m.swept.Set(float64(ended.UnixMilli()) / 1000)
@@ -125,30 +123,57 @@ func (m *telemetry) stopped(by map[string]port.Stopped) {
 	}
 }
 
+// sweepLag reads from the index how long the most overdue order has been due. The last sweep could not say
+// it: while a sweep stands still its report does not change.
+func (s *Runtime) sweepLag(ctx context.Context) (lag time.Duration, err error) {
+	now := s.clock.Now()
+	for shard := range s.store.Shards() {
+		due, err := s.store.Due(ctx, port.DueBucket, shard, now.Add(-s.options.SweepEvery), nil, 1)
+		if err != nil {
+			return 0, fmt.Errorf("overdue orders: %w", err)
+		}
+		if len(due) > 0 {
+			lag = max(lag, now.Sub(due[0].At))
+		}
+	}
+	return lag, nil
+}
+
 // present is what is read when it is asked for.
 type present struct{ *Runtime }
 
 var (
 	ordersNow     = prometheus.NewDesc("stepkeeper_orders", "Stored orders by state.", []string{"state"}, nil)
-	openNow       = prometheus.NewDesc("stepkeeper_orders_open", "Orders that are not at rest.", nil, nil)
+	activeNow     = prometheus.NewDesc("stepkeeper_orders_active", "Orders that count against --max-open: not at rest, and not only waiting.", nil, nil)
+	activeMost    = prometheus.NewDesc("stepkeeper_orders_active_limit", "Number of active orders from which new ones are refused (--max-open).", nil, nil)
 	messagesNow   = prometheus.NewDesc("stepkeeper_queue_messages", "Messages in a queue: visible, in flight, or delayed.", []string{"queue", "state"}, nil)
 	oldestNow     = prometheus.NewDesc("stepkeeper_queue_oldest_seconds", "Age of the oldest visible message of a queue.", []string{"queue"}, nil)
 	eventsNow     = prometheus.NewDesc("stepkeeper_messages_total", "Messages that were ignored, refused, returned to the queue or quarantined, since the start.", []string{"what", "reason"}, nil)
 	callsNow      = prometheus.NewDesc("stepkeeper_agent_requests_total", "Requests that an agent of this process ended, by outcome.", []string{"agent", "outcome"}, nil)
 	inFlightNow   = prometheus.NewDesc("stepkeeper_agent_requests_in_flight", "Requests that an agent of this process works at.", []string{"agent"}, nil)
 	breakersNow   = prometheus.NewDesc("stepkeeper_breaker_open", "1 where the circuit breaker of an operation lets no calls through.", []string{"agent", "operation"}, nil)
+	lagNow        = prometheus.NewDesc("stepkeeper_sweep_lag_seconds", "How long the most overdue order has been due.", nil, nil)
+	panicsNow     = prometheus.NewDesc("stepkeeper_panics_total", "Panics that were caught; each is in the log with its stack, and is a mistake in Stepkeeper.", nil, nil)
 	unattendedNow = prometheus.NewDesc("stepkeeper_queues_unattended", "Queues of requests that nothing takes from.", nil, nil)
 )
 
 // Describe is prometheus.Collector.
 func (p present) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{ordersNow, openNow, messagesNow, oldestNow, eventsNow, callsNow, inFlightNow, breakersNow, unattendedNow} {
+	for _, d := range []*prometheus.Desc{
+		ordersNow, activeNow, activeMost, messagesNow, oldestNow, eventsNow, callsNow, inFlightNow, breakersNow, lagNow, unattendedNow, panicsNow,
+	} {
 		to <- d
 	}
 }
 
-// Collect is prometheus.Collector.
+// Collect is prometheus.Collector. The registry calls it in a goroutine of its own, so a panic would end the process.
 func (p present) Collect(to chan<- prometheus.Metric) {
+	if err := port.Guard(p.log, "a collector of metrics", func() error { p.collect(to); return nil }); err != nil {
+		to <- prometheus.NewInvalidMetric(panicsNow, err)
+	}
+}
+
+func (p present) collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
 	defer cancel()
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
@@ -161,8 +186,15 @@ func (p present) Collect(to chan<- prometheus.Metric) {
 	for state, n := range states {
 		gauge(ordersNow, float64(n), state)
 	}
-	gauge(openNow, float64(p.hub.running()))
+	gauge(activeNow, float64(p.hub.activeOrders()))
+	gauge(activeMost, float64(p.options.MaxOpen))
+	if lag, err := p.sweepLag(ctx); err != nil {
+		to <- prometheus.NewInvalidMetric(lagNow, err)
+	} else {
+		gauge(lagNow, lag.Seconds())
+	}
 	gauge(unattendedNow, float64(len(p.Unattended(ctx))))
+	to <- prometheus.MustNewConstMetric(panicsNow, prometheus.CounterValue, float64(port.Panics()))
 	for _, name := range p.queues.names() {
 		q, err := p.queues.Queue(name)
 		if err != nil {

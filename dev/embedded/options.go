@@ -12,16 +12,20 @@ import (
 
 // Options of the runtime. Data and Workflows are required, and Agents or Operations.
 type Options struct {
-	Data      string // folder of the database; made where there is none
-	Listen    string // loopback address and port, 127.0.0.1:8377; port 0 takes a free one
-	Workflows string // folder of *.yaml
-	Agents    string // file of the HTTP agents, and of the ones outside (see package httpagent)
+	Data   string // folder of the database; made where there is none
+	Listen string // loopback address and port, 127.0.0.1:8377; port 0 takes a free one
+	// AnswersListen is a loopback address that serves the pages behind links of answers and nothing else, so
+	// that a proxy may open it to the world. Empty means that only Listen serves them.
+	AnswersListen string
+	Workflows     string // folder of *.yaml
+	Agents        string // file of the HTTP agents, and of the ones outside (see package httpagent)
 	// Operations are agents inside this process, by name: for benchmarks, and programs that embed
 	// the runtime.
 	Operations map[string]worker.Operations
 	Inside     Inside   // how those run
 	ReplyTo    []string // logical names that orders may name; each has a queue "status-<name>"
-	// MaxOpen is how many tasks may be under way before intake answers 429; default 20,000.
+	// MaxOpen is the number of active tasks from which intake refuses new orders with 429; default 20,000. A task
+	// that only waits for a time, an answer or its child orders is not active.
 	MaxOpen    int
 	SweepEvery time.Duration // of the Supervisor; default 500 ms
 	// StatisticsEvery is the interval of Statistics, of which 360 are kept; default 10 s.
@@ -56,8 +60,10 @@ type Inside struct {
 // Started is what the ready line reports.
 type Started struct {
 	Address   string // http://127.0.0.1:PORT
+	Answers   string // address of Options.AnswersListen; empty if there is none
 	Workflows int
 	Agents    int
+	Checked   bool // the whole database file was checked; otherwise the check goes on
 }
 
 func (o Options) withDefaults() Options {

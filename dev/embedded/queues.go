@@ -1,6 +1,8 @@
 package embedded
 
 import (
+	"crypto/rand"
+	"encoding/binary"
 	"fmt"
 	"sort"
 	"strings"
@@ -53,11 +55,18 @@ func durableQueues(agents []*agent, replyTo []string) (all []sqlite.QueueConfig,
 	return all, statuses
 }
 
+// newQueues makes the queues. The numbers of messages in memory begin anywhere, so that a receipt from before a restart
+// names none of them.
 func newQueues(disk *sqlite.Queues, clock port.Clock, agents []*agent) (*queues, error) {
+	var random [8]byte
+	_, _ = rand.Read(random[:]) // it does not return without
+	first := binary.BigEndian.Uint64(random[:]) >> 1
 	var configs []memory.QueueConfig
 	for _, name := range inMemory(agents) {
 		dead, _ := disk.Queue(port.Dead(name)) // one of durableQueues
-		configs = append(configs, memory.QueueConfig{Name: name, MaxReceives: maxReceives, DeadLetterTo: dead, Retention: retention})
+		configs = append(configs, memory.QueueConfig{
+			Name: name, MaxReceives: maxReceives, DeadLetterTo: dead, Retention: retention, First: first,
+		})
 	}
 	q := &queues{disk: disk, outside: map[string]*attended{}}
 	var err error

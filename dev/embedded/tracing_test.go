@@ -89,8 +89,21 @@ func TestSpans(t *testing.T) {
 			t.Errorf("states %q lack %s", states, want)
 		}
 	}
-	if len(steps) < 3 || !strings.HasPrefix(steps[0], "shop.") || !strings.HasSuffix(steps[0], " first ") || !strings.Contains(steps[1], " second ") || strings.HasSuffix(steps[1], " second ") {
-		t.Errorf("steps %q", steps)
+	if len(steps) < 3 {
+		t.Fatalf("steps %q", steps)
+	}
+	for _, field := range []struct {
+		name      string
+		got, want any
+	}{
+		{`steps[0] begins with "shop."`, strings.HasPrefix(steps[0], "shop."), true},
+		{`steps[0] ends with " first "`, strings.HasSuffix(steps[0], " first "), true},
+		{`steps[1] contains " second "`, strings.Contains(steps[1], " second "), true},
+		{`steps[1] ends with " second "`, strings.HasSuffix(steps[1], " second "), false},
+	} {
+		if field.got != field.want {
+			t.Errorf("%s is %v, want %v: steps %q", field.name, field.got, field.want, steps)
+		}
 	}
 	for _, h := range handed {
 		if h != (&span{}).Traceparent() {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/token"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
@@ -36,9 +37,25 @@ type workflows struct {
 	now  atomic.Pointer[deployed]
 }
 
-// loadFiles reads every workflow file of the folder, against the agents that exist.
+// loadFiles reads every workflow file of the folder, against the agents that exist. Once the runtime is open
+// it refuses files that make tokens with keys that others may use; before, wire ends the start.
 func (s *Runtime) loadFiles(dir string) ([]source.File, error) {
-	return source.LoadDir(dir, source.Options{KnownAgents: s.agentNames()})
+	files, err := source.LoadDir(dir, source.Options{KnownAgents: s.agentNames()})
+	if err != nil || s.tokens == nil {
+		return files, err
+	}
+	for i := range files {
+		f := &files[i]
+		if f.Definition == nil || !f.Definition.Tokens {
+			continue
+		}
+		if err := token.Exposed(s.options.Data); err != nil {
+			f.Problems = append(f.Problems,
+				source.Problem{File: f.Name, Severity: source.SeverityError, What: err.Error()})
+			f.Workflow, f.Definition = f.Definition.Name, nil
+		}
+	}
+	return files, nil
 }
 
 func newWorkflows(dir string, load func(string) ([]source.File, error), log *slog.Logger) (*workflows, error) {
@@ -59,6 +76,16 @@ func (w *workflows) scheduled() (all []*core.Definition) {
 		}
 	}
 	return all
+}
+
+// makesTokens reports whether a workflow for new orders makes tokens of answers.
+func (w *workflows) makesTokens() bool {
+	for _, d := range w.now.Load().byName {
+		if d.Tokens {
+			return true
+		}
+	}
+	return false
 }
 
 // broken is state.Config.Broken.
@@ -86,36 +113,40 @@ func (w *workflows) reload() error {
 			problems = append(problems, p.String())
 		}
 		if f.Definition == nil {
-			if f.Workflow != "" {
+			if f.Workflow != "" && next.fileOf[f.Workflow] == "" { // else another file defines it
 				next.broken[f.Workflow] = f.Name
 			}
 			w.refused(old, next, f.Name, problems)
 			continue
 		}
 		name, hash := f.Definition.Name, f.Definition.Hash
-		if other, taken := next.fileOf[name]; taken {
-			w.refused(old, next, f.Name, []string{f.Name + ": workflow " + name + " is defined in " + other + " already; give one of them another name"})
-			continue
-		}
 		if was := old.byName[name]; was == nil || was.Hash != hash {
 			w.log.Info("workflow in force", "workflow", name, "hash", hash, "file", f.Name)
 		}
 		next.byName[name], next.fileOf[name] = f.Definition, f.Name
 	}
+	if len(files) == 0 {
+		w.log.Warn("the folder holds no workflow file, so that no order can be started; put one with the ending .yaml or .yml there", "folder", w.dir)
+	}
 	w.now.Store(next)
 	return nil
 }
 
+// served counts the workflows that new orders can name.
+func (w *workflows) served() int { return len(w.now.Load().byName) }
+
 // refused keeps the versions that came from a file whose newest one is broken.
 func (w *workflows) refused(old, next *deployed, file string, problems []string) {
 	next.problems[file] = problems
-	for _, p := range problems {
-		w.log.Error("workflow file refused; new orders get the version before it", "problem", p)
-	}
+	what := "workflow file refused; nothing is served for it until it is corrected"
 	for name, from := range old.fileOf {
 		if _, taken := next.fileOf[name]; from == file && !taken {
 			next.byName[name], next.fileOf[name] = old.byName[name], file
+			what = "workflow file refused; new orders get the version before it"
 		}
+	}
+	for _, p := range problems {
+		w.log.Error(what, "problem", p)
 	}
 }
 

@@ -32,7 +32,7 @@ type Queue struct {
 }
 
 func newQueue(clock port.Clock, config QueueConfig) *Queue {
-	q := &Queue{config: config, clock: clock}
+	q := &Queue{config: config, clock: clock, seq: config.First}
 	q.asleep.slab = &q.slab
 	return q
 }
@@ -140,16 +140,11 @@ func (q *Queue) Receive(ctx context.Context, max int, wait, visibility time.Dura
 	}
 	now := q.clock.Now()
 	for until := now.Add(wait); ; now = q.clock.Now() {
-		q.mu.Lock()
-		deliveries, left := q.take(now, max, visibility)
-		if len(deliveries) > 0 || !now.Before(until) {
-			q.mu.Unlock()
-			q.settle(ctx, left)
+		deliveries, left, w := q.takeOrWait(now, until, max, visibility)
+		q.settle(ctx, left)
+		if w == nil {
 			return deliveries, nil
 		}
-		w := q.addWaiter(now)
-		q.mu.Unlock()
-		q.settle(ctx, left)
 		stopTimer := port.CallAt(q.clock, until, func() { q.expireWaiter(w) })
 		select {
 		case <-w.awake:
@@ -161,6 +156,17 @@ func (q *Queue) Receive(ctx context.Context, max int, wait, visibility time.Dura
 			return nil, err
 		}
 	}
+}
+
+// takeOrWait hands out visible messages. If there are none before the time, it adds a waiter.
+func (q *Queue) takeOrWait(now, until time.Time, most int, visibility time.Duration) ([]port.Delivery, []buried, *waiter) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	deliveries, left := q.take(now, most, visibility)
+	if len(deliveries) > 0 || !now.Before(until) {
+		return deliveries, left, nil
+	}
+	return nil, left, q.addWaiter(now)
 }
 
 // burial is how long at least a dead letter stays invisible, so that no other receiver buries it too.
@@ -216,11 +222,15 @@ func (q *Queue) settle(ctx context.Context, left []buried) {
 		if errs := q.config.DeadLetterTo.Send(context.WithoutCancel(ctx), []port.Message{b.message}); errs[0] != nil {
 			continue // it comes again when its visibility timeout has passed
 		}
-		q.mu.Lock()
-		if e := q.slab.holds(b.slot, b.seq); e != nil {
-			q.remove(b.slot, e)
-		}
-		q.mu.Unlock()
+		q.bury(b)
+	}
+}
+
+func (q *Queue) bury(b buried) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if e := q.slab.holds(b.slot, b.seq); e != nil {
+		q.remove(b.slot, e)
 	}
 }
 
@@ -238,6 +248,7 @@ func (q *Queue) remove(slot uint32, e *entry) {
 func (q *Queue) Delete(ctx context.Context, receipts []string) []error {
 	errs := make([]error, len(receipts))
 	q.mu.Lock()
+	defer q.mu.Unlock()
 	for i, text := range receipts {
 		if errs[i] = ctx.Err(); errs[i] != nil {
 			continue
@@ -256,7 +267,6 @@ func (q *Queue) Delete(ctx context.Context, receipts []string) []error {
 			q.remove(slot, e)
 		}
 	}
-	q.mu.Unlock()
 	return errs
 }
 
@@ -299,6 +309,7 @@ func (q *Queue) Depth(ctx context.Context) (port.Depth, error) {
 	}
 	now := q.clock.Now()
 	q.mu.Lock()
+	defer q.mu.Unlock()
 	q.promote(now)
 	depth := port.Depth{}
 	gone := func(t ticket) bool {
@@ -311,13 +322,12 @@ func (q *Queue) Depth(ctx context.Context) (port.Depth, error) {
 			q.slab.release(t.slot)
 			return true
 		}
-		depth.Oldest = max(depth.Oldest, now.Sub(e.sent))
+		depth.Oldest = max(depth.Oldest, now.Sub(e.sent), 1) // 0 says that it is unknown
 		return false
 	}
 	q.line.high.trim(gone)
 	q.line.normal.trim(gone)
 	depth.Visible, depth.InFlight, depth.Delayed = q.visible, q.inFlight, len(q.asleep.slots)-q.inFlight
 	q.notify(now)
-	q.mu.Unlock()
 	return depth, nil
 }

@@ -17,6 +17,9 @@ type QueueConfig struct {
 	// message, the message stays here, invisible for the time that its receiver asked for.
 	DeadLetterTo port.Queue
 	Retention    time.Duration // age at which a message expires; 0: never
+	// First is the number before that of the first message. A queue that begins above the numbers of an earlier process
+	// has no message that a receipt of that process names.
+	First uint64
 }
 
 // Queues is a port.Queues in memory. Safe for concurrent use.

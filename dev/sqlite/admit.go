@@ -2,12 +2,15 @@ package sqlite
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	engine "modernc.org/sqlite"
 
 	"github.com/stepkeeper/stepkeeper/shared/regularfile"
 )
@@ -67,6 +70,9 @@ func create(file string) error {
 			return err
 		}
 	}
+	if err := os.WriteFile(unfinished, nil, private); err != nil { // SQLite would let others read it
+		return err
+	}
 	w, err := openWriter(source(unfinished, 1<<20, "synchronous(full)"))
 	if err != nil {
 		return err
@@ -77,14 +83,13 @@ func create(file string) error {
 	return os.Rename(unfinished, file)
 }
 
-// admit refuses a file that is not ours, that is damaged, or that lacks the log with its newest
-// commits. Its connection only reads, so that what is refused stays as it is.
-func admit(file string, f found) error {
-	mode := "&mode=ro"
+// admit refuses a file that is not ours, that is damaged, or that lacks its newest commits. Its connection only reads, so that what is refused stays as it is.
+func (c *checking) admit(ctx context.Context, file string, f found) error {
+	from := source(file, 1<<20) + "&mode=ro"
 	if !f.log {
-		mode += "&immutable=1" // or SQLite would make an empty log
+		from += "&immutable=1" // or SQLite would make an empty log
 	}
-	w, err := openWriter(source(file, 1<<20) + mode)
+	w, err := openWriter(from)
 	if err != nil {
 		return err
 	}
@@ -98,36 +103,16 @@ func admit(file string, f found) error {
 		return err
 	}
 	if id != applicationID && id != 0 || tables != 3 {
-		return foreign(fileName)
+		return foreign(FileName)
 	}
 	unclean, err := w.number("SELECT coalesce((SELECT value FROM settings WHERE name='running'), -1)")
 	if err != nil {
 		return err
 	}
-	if unclean == -1 && f.rest > 0 { // version 1 kept no mark, but a clean end leaves no log
-		unclean = 1
-	}
-	if unclean != 1 {
-		return nil
-	}
-	if !f.log {
-		return fmt.Errorf("the last process did not close the file, and its write-ahead log %[1]s-wal is missing: orders that were acknowledged last may be lost. "+
-			"Put the log back beside %[1]s (a copy needs both), or restore a backup; to go on with what %[1]s holds, create an empty file %[1]s-wal. "+
-			"(Looking at the file with another program removes the log too; nothing is lost then.)", fileName)
-	}
-	return check(w)
-}
-
-// check looks through the whole file, as after a power cut or a kill.
-func check(w *writer) error {
-	verdict, err := w.text("PRAGMA quick_check(1)")
-	if err != nil {
+	if err := checkSequence(w, file, f, unclean == 1); err != nil {
 		return err
 	}
-	if verdict != "ok" {
-		return fmt.Errorf("%w: %s", ErrDamaged, verdict)
-	}
-	return nil
+	return c.atStart(ctx, from)
 }
 
 func useLog(w *writer) error {
@@ -149,9 +134,15 @@ func (s *Store) mark(w *writer) error {
 	return nil
 }
 
+// unmark keeps the log beside the file if the mark cannot be taken back, as on a full disk: a marked file without
+// its log is refused.
 func (s *Store) unmark(w *writer) error {
 	if !s.marked {
 		return nil
 	}
-	return w.run("UPDATE settings SET value=0 WHERE name='running'")
+	if err := w.run("UPDATE settings SET value=0 WHERE name='running'"); err != nil {
+		_, keeping := w.conn.(engine.FileControl).FileControlPersistWAL("main", 1)
+		return errors.Join(s.explained(err), keeping)
+	}
+	return nil
 }

@@ -55,6 +55,16 @@ func (c *cache) put(h *head) {
 	}
 }
 
+// clear forgets all tasks.
+func (c *cache) clear() {
+	if c.entries == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.entries.Purge()
+}
+
 func (c *cache) get(id string) *head {
 	if c.entries == nil {
 		return nil

@@ -32,6 +32,7 @@ type committer struct {
 	store    *Store
 	reported func(writes int, took time.Duration) // of commits; nil: nothing is
 	writer   *writer
+	sequence sequence
 
 	mu      sync.Mutex
 	wake    sync.Cond
@@ -49,7 +50,10 @@ type job struct {
 func (c *committer) start() {
 	c.wake.L = &c.mu
 	c.done = make(chan struct{})
-	go c.loop()
+	go func() {
+		defer close(c.done)
+		port.Always(context.Background(), nil, "the committer", c.loop)
+	}()
 }
 
 // stop ends the loop after what waits.
@@ -91,7 +95,6 @@ func (c *committer) do(ctx context.Context, o operation) error {
 }
 
 func (c *committer) loop() {
-	defer close(c.done)
 	var spare []*job
 	for {
 		c.mu.Lock()
@@ -113,10 +116,14 @@ func (c *committer) loop() {
 	}
 }
 
-// carryOut commits a group and answers it. Where the group cannot be committed, each operation is
-// tried alone, so that one that SQLite does not take harms no other.
+// carryOut commits a group and answers it. If the group cannot be committed, each operation is
+// tried alone, so that one that SQLite does not take, or that panics, harms no other.
 func (c *committer) carryOut(group []*job) {
-	err := c.transact(group)
+	var err error
+	if panicked := port.Guard(nil, "a commit", func() error { err = c.transact(group); return nil }); panicked != nil {
+		err = panicked // it may be stored or not
+		_ = port.Guard(nil, "a rollback", func() error { return c.abort(panicked) })
+	}
 	if err != nil && len(group) > 1 {
 		for i := range group {
 			c.carryOut(group[i : i+1])
@@ -134,21 +141,42 @@ func (c *committer) transact(group []*job) error {
 	if _, err := c.writer.begin.exec(); err != nil {
 		return c.store.unavailable(err)
 	}
-	for _, j := range group {
-		if err := j.operation.apply(tx); err != nil {
-			return c.abort(err)
-		}
+	changed := false
+	err := port.Guard(nil, "a write", func() (err error) { changed, err = c.write(tx, group); return err })
+	if err != nil {
+		return c.abort(err)
 	}
 	if _, err := c.writer.commit.exec(); err != nil {
 		return c.abort(err)
 	}
-	if c.reported != nil {
-		c.reported(len(group), time.Since(began))
+	if changed {
+		c.sequence.last++
+		c.sequence.answered()
 	}
+	if port.Guard(nil, "a commit's report", func() error { c.report(tx, len(group), time.Since(began)); return nil }) != nil {
+		c.store.cache.clear() // it may lack what is on the disk
+	}
+	return nil
+}
+
+// write applies the operations of a group, and counts a transaction that has changed anything.
+func (c *committer) write(tx *transaction, group []*job) (changed bool, err error) {
+	for _, j := range group {
+		if err := j.operation.apply(tx); err != nil {
+			return false, err
+		}
+	}
+	return c.sequence.count(tx)
+}
+
+// report does what is left to do once a transaction is on the disk.
+func (c *committer) report(tx *transaction, writes int, took time.Duration) {
 	for _, stored := range tx.stored {
 		stored()
 	}
-	return nil
+	if c.reported != nil {
+		c.reported(writes, took)
+	}
 }
 
 // abort rolls back. SQLite has done so itself after some errors and then refuses; that is as good.

@@ -8,8 +8,10 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -28,7 +30,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// writeUntilKilled prints a line for each write once it was acknowledged.
+// writeUntilKilled prints a line for each write once it was acknowledged. A SIGTERM closes the store.
 func writeUntilKilled(folder string) {
 	s, err := sqlite.Open(context.Background(), folder, sqlite.Options{Queues: []sqlite.QueueConfig{{Name: "status"}}})
 	if err != nil {
@@ -40,6 +42,15 @@ func writeUntilKilled(folder string) {
 		fmt.Println("error", err)
 		os.Exit(1)
 	}
+	terminated := make(chan os.Signal, 1)
+	signal.Notify(terminated, syscall.SIGTERM)
+	go func() {
+		<-terminated
+		if err := s.Close(); err != nil {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}()
 	round := time.Now().UnixNano()
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -64,6 +75,9 @@ func writeUntilKilled(folder string) {
 						fmt.Println(id, version)
 					}
 					mu.Unlock()
+					if err != nil {
+						break
+					}
 				}
 			}
 		})

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +19,8 @@ import (
 const (
 	database = "stepkeeper.db"
 	writeLog = "stepkeeper.db-wal"
+
+	commitNumber = "stepkeeper.commits"
 )
 
 // killed answers a folder as a process that ended without closing it leaves it, with n tasks.
@@ -29,7 +32,7 @@ func killed(t *testing.T, n int) (folder string) {
 	defer closed(t, s)
 	must(t, s.Commit(t.Context(), []port.Write{creation("newest")}))
 	folder = t.TempDir()
-	for _, name := range []string{database, writeLog} {
+	for _, name := range []string{database, writeLog, commitNumber} {
 		data, err := os.ReadFile(filepath.Join(running, name))
 		if err != nil {
 			t.Fatal(err)
@@ -110,12 +113,12 @@ func TestDamagedFileIsRefused(t *testing.T) {
 	}
 }
 
-// A file of version 1 has no mark of a clean end: a log beside it says that it was none.
+// A file of version 1 has no mark of a clean end. It is checked with a log beside it, and without one.
 func TestDamagedFileOfVersionOneIsRefused(t *testing.T) {
 	folder := versionOne(t)
 	run(t, folder, "CREATE TABLE more (x); INSERT INTO more WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 300) SELECT randomblob(3000) FROM n")
 	spoil(t, folder)
-	closed(t, open(t, copied(t, folder), sqlite.Options{}))
+	refused(t, copied(t, folder), "damaged")
 	write(t, filepath.Join(folder, writeLog), []byte("what is left of a log"))
 	if err := refused(t, folder, "damaged"); !errors.Is(err, sqlite.ErrDamaged) {
 		t.Errorf("error is %v, want %v", err, sqlite.ErrDamaged)
@@ -161,9 +164,150 @@ func TestDamageFoundLaterEndsReadiness(t *testing.T) {
 	}
 }
 
+// withoutNumber is killed for a folder without the number of the last commit, as an older program left it.
+func withoutNumber(t *testing.T, n int) (folder string) {
+	t.Helper()
+	folder = killed(t, n)
+	if err := os.Remove(filepath.Join(folder, commitNumber)); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+// TestLostCommitsAreNoticed cuts and damages a log at each of its frames after a kill. SQLite drops the rest of the
+// log without an error.
+func TestLostCommitsAreNoticed(t *testing.T) {
+	running := t.TempDir()
+	closed(t, filled(t, running, 1))
+	s := open(t, running, sqlite.Options{})
+	for i := range 5 {
+		must(t, s.Commit(t.Context(), []port.Write{creation(fmt.Sprint("newest-", i))}))
+	}
+	files := map[string][]byte{}
+	for _, name := range []string{database, writeLog, commitNumber} {
+		data, err := os.ReadFile(filepath.Join(running, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = data
+	}
+	closed(t, s)
+	const header, frame = 32, 4096 + 24
+	log := files[writeLog]
+	for at := 0; at < len(log); at = max(header, at+frame) {
+		flipped := slices.Clone(log)
+		flipped[at+min(10, len(log)-at-1)] ^= 0x10
+		for _, damaged := range [][]byte{log[:at], flipped} {
+			folder := t.TempDir()
+			for name, data := range files {
+				write(t, filepath.Join(folder, name), data)
+			}
+			write(t, filepath.Join(folder, writeLog), damaged)
+			refused(t, folder, "lacks the newest", "orders that were acknowledged", "restore a backup", "remove stepkeeper.commits")
+			write(t, filepath.Join(folder, writeLog), log) // nothing was changed
+			s := open(t, folder, sqlite.Options{})
+			stored(t, s, map[string]bool{"task-0": true, "newest-4": true})
+			closed(t, s)
+		}
+	}
+}
+
+// TestAnOlderCopyIsNoticed, and can be accepted as the refusal says.
+func TestAnOlderCopyIsNoticed(t *testing.T) {
+	folder := t.TempDir()
+	closed(t, filled(t, folder, 1))
+	older, err := os.ReadFile(filepath.Join(folder, database))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, folder, sqlite.Options{})
+	must(t, s.Commit(t.Context(), []port.Write{creation("newest")}))
+	closed(t, s)
+	write(t, filepath.Join(folder, database), older)
+	refused(t, folder, "lacks the newest 1 of 2 commits", "older copy")
+	if err := os.Remove(filepath.Join(folder, commitNumber)); err != nil {
+		t.Fatal(err)
+	}
+	closed(t, open(t, folder, sqlite.Options{}))
+}
+
+// TestAWholeFileIsNotRefusedForItsMark: without the log, the number of the last commit shows that nothing is missing.
+func TestAWholeFileIsNotRefusedForItsMark(t *testing.T) {
+	folder := t.TempDir()
+	closed(t, filled(t, folder, 1))
+	run(t, folder, "UPDATE settings SET value=1 WHERE name='running'")
+	s := open(t, folder, sqlite.Options{})
+	defer closed(t, s)
+	stored(t, s, map[string]bool{"task-0": true})
+}
+
+// misplaced makes a folder whose index of orders has a page twice, in the place of another. SQLite reads it without an
+// error and does not find the orders of the other page.
+func misplaced(t *testing.T, n int) (folder string) {
+	t.Helper()
+	folder = t.TempDir()
+	s := filled(t, folder, n)
+	leaves, err := s.Leaves("sqlite_autoindex_orders_1")
+	if err != nil || len(leaves) < 2 {
+		t.Fatalf("the index has %d leaves (%v)", len(leaves), err)
+	}
+	closed(t, s)
+	data, err := os.ReadFile(filepath.Join(folder, database))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := func(n int) []byte { return data[(n-1)*4096 : n*4096] }
+	copy(page(leaves[0]), page(leaves[1]))
+	write(t, filepath.Join(folder, database), data)
+	return folder
+}
+
+// TestMisplacedPageIsNoticed after a clean end, too.
+func TestMisplacedPageIsNoticed(t *testing.T) {
+	if err := refused(t, misplaced(t, 400), "damaged", "restore a backup"); !errors.Is(err, sqlite.ErrDamaged) {
+		t.Errorf("error is %v, want %v", err, sqlite.ErrDamaged)
+	}
+}
+
+// TestACheckThatTakesTooLongGoesOn behind the start. What it finds ends readiness, and an order that is not found
+// does not count as unknown any more.
+func TestACheckThatTakesTooLongGoesOn(t *testing.T) {
+	folder := misplaced(t, 400)
+	s := open(t, folder, sqlite.ShortCheck(sqlite.Options{CacheBytes: -1}))
+	if s.Checked() {
+		t.Error("the file counts as checked")
+	}
+	becomes(t, s, "damaged", func(err error) bool { return errors.Is(err, sqlite.ErrDamaged) })
+	hidden := 0
+	for i := range 400 {
+		id := fmt.Sprint("task-", i)
+		r, errs := s.Load(t.Context(), []string{id})
+		_, err := s.LoadOrder(t.Context(), id)
+		if r[0] == nil && !errors.Is(errs[0], sqlite.ErrDamaged) || err != nil && !errors.Is(err, sqlite.ErrDamaged) {
+			t.Fatalf("%s: %+v, %v; its order: %v", id, r, errs, err)
+		}
+		if err != nil {
+			hidden++
+		}
+	}
+	if hidden == 0 {
+		t.Error("no order was hidden")
+	}
+	closed(t, s)
+	s = open(t, t.TempDir(), sqlite.ShortCheck(sqlite.Options{}))
+	closed(t, s)
+	folder = t.TempDir()
+	closed(t, filled(t, folder, 10))
+	s = open(t, folder, sqlite.Options{})
+	defer closed(t, s)
+	if !s.Checked() {
+		t.Error("a small file was not checked as a whole")
+	}
+}
+
 // TestMissingLogIsNoticed: what it held was acknowledged.
 func TestMissingLogIsNoticed(t *testing.T) {
-	folder := killed(t, 3)
+	folder := withoutNumber(t, 3)
 	log := filepath.Join(folder, writeLog)
 	data, err := os.ReadFile(log)
 	if err != nil {
@@ -186,7 +330,7 @@ func TestMissingLogIsNoticed(t *testing.T) {
 
 // TestMissingLogCanBeGivenUp, as the refusal says.
 func TestMissingLogCanBeGivenUp(t *testing.T) {
-	folder := killed(t, 3)
+	folder := withoutNumber(t, 3)
 	write(t, filepath.Join(folder, writeLog), nil)
 	s := open(t, folder, sqlite.Options{})
 	defer closed(t, s)
@@ -266,25 +410,27 @@ func TestProbeReportsWhetherWritesFindRoom(t *testing.T) {
 		w.Record.Document = []byte(strings.Repeat("x", 5000))
 		err = s.Commit(t.Context(), []port.Write{w})[0]
 	}
-	becomes := func(what string, ok func(error) bool) {
-		t.Helper()
-		verdict := s.Probe()
-		for end := time.Now().Add(10 * time.Second); !ok(verdict) && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-			verdict = s.Probe()
-		}
-		if !ok(verdict) {
-			t.Fatalf("%s: the probe says %v", what, verdict)
-		}
-	}
-	becomes("full", func(err error) bool {
+	becomes(t, s, "full", func(err error) bool {
 		return errors.Is(err, port.ErrUnavailable) && strings.Contains(err.Error(), "the disk is full")
 	})
 	if err := s.LimitPages(1 << 30); err != nil {
 		t.Fatal(err)
 	}
-	becomes("with room again", func(err error) bool { return err == nil })
+	becomes(t, s, "with room again", func(err error) bool { return err == nil })
 	if n, err := s.Number("SELECT count(*) FROM probe"); err != nil || n != 0 {
 		t.Errorf("%d probes are left (%v)", n, err)
+	}
+}
+
+// becomes waits until the probe's verdict is so.
+func becomes(t *testing.T, s *sqlite.Store, what string, ok func(error) bool) {
+	t.Helper()
+	verdict := s.Probe()
+	for end := time.Now().Add(10 * time.Second); !ok(verdict) && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		verdict = s.Probe()
+	}
+	if !ok(verdict) {
+		t.Fatalf("%s: the probe says %v", what, verdict)
 	}
 }
 

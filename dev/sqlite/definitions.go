@@ -14,10 +14,10 @@ func (s *Store) Definition(ctx context.Context, hash string) ([]byte, error) {
 	var data []byte
 	err := s.reads.definition.QueryRowContext(ctx, hash).Scan(&data)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, fmt.Errorf("definition %q: %w", hash, port.ErrNotFound)
+		return nil, fmt.Errorf("definition %q: %w", hash, s.missing())
 	}
 	if err != nil {
-		return nil, fmt.Errorf("loading definition %q: %w", hash, err)
+		return nil, fmt.Errorf("loading definition %q: %w", hash, s.scanned(err))
 	}
 	return data, nil
 }

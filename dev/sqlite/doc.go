@@ -7,6 +7,6 @@
 // States: what was answered with nil is on the disk (WAL, synchronous=FULL). The newest records of running tasks are in memory too, and
 // Load is answered from there; readers have connections of their own. A file of an older schema is upgraded, see migrations.
 //
-// Failures: port.ErrUnavailable: the group was rolled back. A process killed in between leaves what was answered, and perhaps more. After
-// an unclean end the file is checked as a whole, and refused where its log is missing.
+// Failures: port.ErrUnavailable: the group was rolled back. A process killed in between leaves what was answered, and perhaps more. At
+// the start the file is checked, and refused if it is damaged or lacks commits that were answered (see sequenceName).
 package sqlite

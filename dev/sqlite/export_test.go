@@ -48,6 +48,21 @@ func (o hold) apply(*transaction) error {
 	return nil
 }
 
+// Panic runs an operation that panics while it is applied, or, if later, when its transaction is on the disk.
+func (s *Store) Panic(later bool) error {
+	return s.committer.do(context.Background(), panicking{later})
+}
+
+type panicking struct{ later bool }
+
+func (o panicking) apply(tx *transaction) error {
+	tx.stored = append(tx.stored, func() { panic("after the commit") })
+	if !o.later {
+		panic("while it is applied")
+	}
+	return nil
+}
+
 // Pending is how many operations wait for the committer.
 func (s *Store) Pending() int {
 	s.committer.mu.Lock()
@@ -119,4 +134,27 @@ type setting struct {
 func (o *setting) apply(tx *transaction) (err error) {
 	o.value, err = tx.number("PRAGMA " + o.name)
 	return err
+}
+
+// ShortCheck leaves no time for the check at the start.
+func ShortCheck(o Options) Options {
+	o.checkTime = 1
+	return o
+}
+
+// Leaves lists the pages at the bottom of an index.
+func (s *Store) Leaves(index string) (pages []int, err error) {
+	rows, err := s.readers.Query("SELECT pageno FROM dbstat WHERE name=? AND pagetype='leaf'", index)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var page int
+		if err := rows.Scan(&page); err != nil {
+			return nil, err
+		}
+		pages = append(pages, page)
+	}
+	return pages, rows.Err()
 }

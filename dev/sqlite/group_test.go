@@ -187,3 +187,44 @@ func TestListByStateAndWorkflowGoesByTheRarer(t *testing.T) {
 		}
 	}
 }
+
+// An operation that panics is answered, harms no other of its group, and ends neither the store nor the process.
+func TestOperationsThatPanic(t *testing.T) {
+	s := open(t, t.TempDir(), sqlite.Options{})
+	defer closed(t, s)
+	must(t, s.Commit(t.Context(), []port.Write{creation("a")}))
+	for _, later := range []bool{false, true} {
+		before := port.Panics()
+		answered := make(chan error, 2)
+		release := s.Hold()
+		go func() { answered <- s.Panic(later) }()
+		for s.Pending() < 1 {
+			runtime.Gosched()
+		}
+		version := int64(1)
+		if later {
+			version = 2
+		}
+		go func() { answered <- s.Commit(context.Background(), []port.Write{replacement("a", version)})[0] }()
+		for s.Pending() < 2 {
+			runtime.Gosched()
+		}
+		release()
+		failed := 0
+		for range 2 {
+			if err := <-answered; err != nil {
+				failed++
+				if later || !errors.Is(err, port.ErrUnavailable) || !strings.Contains(err.Error(), "panicked") {
+					t.Errorf("later %v: %v", later, err)
+				}
+			}
+		}
+		if wanted := map[bool]int{false: 1, true: 0}[later]; failed != wanted || port.Panics() == before {
+			t.Errorf("later %v: %d failed, want %d; %d panics were counted", later, failed, wanted, port.Panics()-before)
+		}
+		if r, errs := s.Load(t.Context(), []string{"a"}); errs[0] != nil || r[0] == nil || r[0].Version != version+1 {
+			t.Errorf("later %v: the task is %+v, %v", later, r, errs)
+		}
+	}
+	must(t, s.Commit(t.Context(), []port.Write{replacement("a", 3)}))
+}

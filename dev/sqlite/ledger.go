@@ -14,8 +14,14 @@ import (
 func (s *Store) Entry(ctx context.Context, key string) (port.LedgerEntry, error) {
 	e := port.LedgerEntry{Key: key}
 	err := s.reads.entry.QueryRowContext(ctx, key).Scan(&e.Version, &e.State, &e.Attempt, &e.Command, &e.Code, &e.Message, &e.Output)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return port.LedgerEntry{}, fmt.Errorf("ledger entry %q: %w", key, err)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+		if hidden := s.missing(); !errors.Is(hidden, port.ErrNotFound) {
+			err = hidden
+		}
+	}
+	if err != nil {
+		return port.LedgerEntry{}, fmt.Errorf("ledger entry %q: %w", key, s.scanned(err))
 	}
 	return e, nil
 }

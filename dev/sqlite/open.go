@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -19,11 +20,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Names of the files in the data folder.
-const (
-	fileName = "stepkeeper.db"
-	lockName = "stepkeeper.lock"
-)
+// FileName is the database in the data folder. The lock is on the folder, so that it holds whatever files are removed there.
+const FileName = "stepkeeper.db"
 
 // walPages is after how many pages (4 KiB each) the committer moves them from the WAL into the
 // database file. More of them make fewer copies of a page that changes often, and a longer pause
@@ -40,7 +38,7 @@ const (
 var ErrLocked = errors.New("data folder in use")
 
 // ErrDamaged: the file is not what SQLite wrote.
-var ErrDamaged = errors.New("the database file is damaged")
+var ErrDamaged = port.ErrStoreDamaged
 
 // Options of a store. Zero fields take the defaults.
 type Options struct {
@@ -51,6 +49,8 @@ type Options struct {
 	ReplyTo    []string // queues that an order may name as its reply-to
 	// Committed is called with each commit: how many writes it carried, and how long it took; nil: nothing is.
 	Committed func(writes int, took time.Duration)
+
+	checkTime time.Duration // bound of the check at the start, for tests
 }
 
 func (o Options) withDefaults() Options {
@@ -74,6 +74,7 @@ type Store struct {
 	marked    bool // the file says that a process has it open
 	damage    atomic.Pointer[error]
 	probing   probing
+	checking  checking
 }
 
 // Open opens the store in a data folder, which it creates where there is none. ErrLocked where
@@ -87,8 +88,8 @@ func Open(ctx context.Context, folder string, options Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{keep: o.Keep, clock: o.Clock, lock: lock, cache: newCache(o.CacheBytes)}
-	if err := s.open(ctx, filepath.Join(folder, fileName), o); err != nil {
+	s := &Store{keep: o.Keep, clock: o.Clock, lock: lock, cache: newCache(o.CacheBytes), checking: checking{limit: o.checkTime}}
+	if err := s.open(ctx, filepath.Join(folder, FileName), o); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the store in %s: %w", folder, s.explained(err)), s.Close())
 	}
 	return s, nil
@@ -99,7 +100,10 @@ func lockFolder(folder string) (*flock.Flock, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, fmt.Errorf("data folder %s cannot be made: %w; %s", folder, err, advice)
 	}
-	lock := flock.New(filepath.Join(folder, lockName))
+	lock := flock.New(folder, flock.SetFlag(os.O_RDONLY))
+	if runtime.GOOS == "windows" { // it cannot lock a folder
+		lock = flock.New(filepath.Join(folder, "stepkeeper.lock"))
+	}
 	got, err := lock.TryLock()
 	switch {
 	case errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS):
@@ -118,8 +122,9 @@ func (s *Store) open(ctx context.Context, file string, o Options) error {
 		return err
 	}
 	if found.file {
-		err = admit(file, found)
+		err = errors.Join(protect(file), s.checking.admit(ctx, file, found))
 	} else {
+		s.checking.whole = true
 		err = create(file)
 	}
 	if err != nil {
@@ -130,7 +135,8 @@ func (s *Store) open(ctx context.Context, file string, o Options) error {
 		return err
 	}
 	s.committer = &committer{store: s, writer: w, reported: o.Committed}
-	for _, step := range []func(*writer) error{useLog, migrate, s.mark, (*writer).prepareAll} {
+	count := func(w *writer) error { return s.committer.sequence.open(w, file) }
+	for _, step := range []func(*writer) error{useLog, migrate, s.mark, (*writer).prepareAll, count} {
 		if err := step(w); err != nil {
 			return err
 		}
@@ -144,6 +150,7 @@ func (s *Store) open(ctx context.Context, file string, o Options) error {
 		return err
 	}
 	s.committer.start()
+	s.goOn()
 	return s.makeQueues(o)
 }
 
@@ -160,11 +167,12 @@ func (s *Store) Close() error {
 	if s.committer != nil {
 		s.committer.stop()
 	}
+	s.checking.end()
 	if s.readers != nil {
 		errs = append(errs, s.readers.Close())
 	}
 	if s.committer != nil {
-		errs = append(errs, s.unmark(s.committer.writer), s.committer.writer.close())
+		errs = append(errs, s.unmark(s.committer.writer), s.committer.writer.close(), s.committer.sequence.close())
 	}
 	return errors.Join(append(errs, s.lock.Unlock())...)
 }

@@ -192,3 +192,58 @@ func TestWriterWaitsForTheDisk(t *testing.T) {
 		}
 	}
 }
+
+// TestLockHoldsWithoutFiles: removing what is beside the database lets no second process in.
+func TestLockHoldsWithoutFiles(t *testing.T) {
+	folder := t.TempDir()
+	s := open(t, folder, sqlite.Options{})
+	defer closed(t, s)
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), "stepkeeper.db") {
+			if err := os.Remove(filepath.Join(folder, e.Name())); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if _, err := sqlite.Open(t.Context(), folder, sqlite.Options{}); !errors.Is(err, sqlite.ErrLocked) {
+		t.Errorf("error is %v, want %v", err, sqlite.ErrLocked)
+	}
+}
+
+// TestOthersMayNotRead what is in the folder, also where an older program let them.
+func TestOthersMayNotRead(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "data")
+	private := func() {
+		t.Helper()
+		s := open(t, folder, sqlite.Options{})
+		defer closed(t, s)
+		must(t, s.Commit(t.Context(), []port.Write{creation(fmt.Sprint(time.Now().UnixNano()))}))
+		entries, err := os.ReadDir(folder)
+		if err != nil || len(entries) < 4 {
+			t.Fatalf("%v, %v", entries, err)
+		}
+		for _, e := range entries {
+			if info, err := e.Info(); err != nil || info.Mode().Perm() != 0o600 {
+				t.Errorf("%s has mode %v (%v), want 0600", e.Name(), info.Mode(), err)
+			}
+		}
+	}
+	private()
+	if info, err := os.Stat(folder); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the folder has mode %v (%v), want 0700", info.Mode(), err)
+	}
+	for _, name := range []string{"stepkeeper.db", "stepkeeper.db-wal", "stepkeeper.commits"} {
+		file := filepath.Join(folder, name)
+		if _, err := os.Stat(file); err != nil {
+			write(t, file, nil)
+		}
+		if err := os.Chmod(file, 0o644); err != nil { //nolint:gosec // as an older program left it
+			t.Fatal(err)
+		}
+	}
+	private()
+}

@@ -142,7 +142,7 @@ func (q *Queue) next(ctx context.Context) (time.Time, error) {
 		return time.Time{}, nil
 	}
 	if err != nil {
-		return time.Time{}, fmt.Errorf("queue %q: %w", q.config.Name, err)
+		return time.Time{}, fmt.Errorf("queue %q: %w", q.config.Name, q.store.scanned(err))
 	}
 	return time.Unix(0, at), nil
 }
@@ -310,7 +310,7 @@ func (q *Queue) Depth(ctx context.Context) (port.Depth, error) {
 	}
 	err := q.store.reads.depth.QueryRowContext(ctx, now.UnixNano(), q.config.Name, expired).Scan(&d.Visible, &d.InFlight, &d.Delayed, &oldest)
 	if err != nil {
-		return port.Depth{}, fmt.Errorf("queue %q: %w", q.config.Name, err)
+		return port.Depth{}, fmt.Errorf("queue %q: %w", q.config.Name, q.store.scanned(err))
 	}
 	if d.Visible > 0 {
 		d.Oldest = max(0, now.Sub(time.Unix(0, oldest)))

@@ -70,16 +70,19 @@ func (s *Store) Load(ctx context.Context, ids []string) ([]*port.Record, []error
 	}
 	found, err := s.loadRows(ctx, missing)
 	if err != nil {
-		err = fmt.Errorf("loading %d tasks: %w", len(missing), s.explained(err))
+		err = fmt.Errorf("loading %d tasks: %w", len(missing), s.scanned(err))
+	} else if hidden := s.missing(); len(found) < len(missing) && !errors.Is(hidden, port.ErrNotFound) {
+		err = fmt.Errorf("loading %d tasks: %w", len(missing), hidden)
 	}
 	for i, id := range ids {
 		if records[i] != nil {
 			continue
 		}
-		errs[i] = err
 		if r, there := found[id]; there {
 			c := r
 			records[i] = &c
+		} else {
+			errs[i] = err
 		}
 	}
 	return records, errs
@@ -100,6 +103,9 @@ func (s *Store) loadRows(ctx context.Context, ids []string) (map[string]port.Rec
 		r, err := scanRecord(rows)
 		if err != nil {
 			return nil, err
+		}
+		if !slices.Contains(ids, r.ID) {
+			return nil, fmt.Errorf("%w: task %q stands in the place of another", ErrDamaged, r.ID)
 		}
 		found[r.ID] = r
 	}
@@ -126,10 +132,10 @@ func (s *Store) LoadOrder(ctx context.Context, id string) (*port.Order, error) {
 	var created int64
 	err := s.reads.order.QueryRowContext(ctx, id).Scan(&o.ContentHash, &created, &o.Body)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, fmt.Errorf("order %q: %w", id, port.ErrNotFound)
+		return nil, fmt.Errorf("order %q: %w", id, s.missing())
 	}
 	if err != nil {
-		return nil, fmt.Errorf("loading order %q: %w", id, s.explained(err))
+		return nil, fmt.Errorf("loading order %q: %w", id, s.scanned(err))
 	}
 	o.Created = fromMillis(created)
 	return &o, nil
@@ -156,7 +162,7 @@ func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before t
 		var d port.Due
 		var at int64
 		if err := rows.Scan(&d.ID, &at); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("index %s, shard %d: %w", bucket, shard, s.scanned(err))
 		}
 		d.At = fromMillis(at)
 		found = append(found, d)
@@ -168,7 +174,7 @@ func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before t
 func (s *Store) States(ctx context.Context) (map[string]int, error) {
 	rows, err := s.readers.QueryContext(ctx, countStates)
 	if err != nil {
-		return nil, fmt.Errorf("counting: %w", s.explained(err))
+		return nil, fmt.Errorf("counting: %w", s.scanned(err))
 	}
 	defer rows.Close()
 	all := map[string]int{}
@@ -176,7 +182,7 @@ func (s *Store) States(ctx context.Context) (map[string]int, error) {
 		var state string
 		var n int
 		if err := rows.Scan(&state, &n); err != nil {
-			return nil, fmt.Errorf("counting: %w", s.explained(err))
+			return nil, fmt.Errorf("counting: %w", s.scanned(err))
 		}
 		all[state] = n
 	}
@@ -210,7 +216,7 @@ func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 		}
 		r, err := scanRecord(rows, &row)
 		if err != nil {
-			return port.Page{}, fmt.Errorf("listing: %w", s.explained(err))
+			return port.Page{}, fmt.Errorf("listing: %w", s.scanned(err))
 		}
 		page.Records = append(page.Records, r)
 	}

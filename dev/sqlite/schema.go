@@ -7,7 +7,7 @@ const applicationID = 0x5374706b
 
 // migrations lead to each version of the schema from the one before, the first one from an empty
 // file. What stands here was released: a change of the schema is a further entry.
-var migrations = []string{schema, expiry}
+var migrations = []string{schema, expiry, commits}
 
 // expiry is version 2: what keeps a long history cheap, and keeps how the last process ended.
 // index_at of a task at rest is the time when it came to rest, since then; NULL: before the upgrade.
@@ -19,6 +19,9 @@ CREATE TABLE probe(row INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
 INSERT INTO settings VALUES('running', 0);
 INSERT INTO settings VALUES('upgraded', CAST(unixepoch('subsec') * 1000 AS INTEGER));
 `
+
+// commits is version 3: the number of the last commit, see sequenceName.
+const commits = "INSERT INTO settings VALUES('commits', 0);"
 
 // schema is version 1. An order's row number is its task's row number too, so that one unique index on the ID
 // serves both. A finished task stands in no partial index. The document is the last column, so

@@ -1,8 +1,11 @@
 package sqlite
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"syscall"
 
 	engine "modernc.org/sqlite"
 	code "modernc.org/sqlite/lib"
@@ -18,13 +21,19 @@ func (s *Store) unavailable(cause error) error {
 // explained says what to do about an error of SQLite. It remembers that the file is damaged.
 func (s *Store) explained(err error) error {
 	var e *engine.Error
-	if errors.Is(err, ErrDamaged) {
-		return fmt.Errorf("%w; %s", err, damaged)
+	number := 0
+	if errors.As(err, &e) {
+		number = e.Code()
 	}
-	if !errors.As(err, &e) {
-		return err
+	switch {
+	case number == code.SQLITE_IOERR_SHMSIZE || errors.Is(err, syscall.ENOSPC):
+		number = code.SQLITE_FULL
+	case errors.Is(err, ErrDamaged):
+		number = code.SQLITE_CORRUPT
+	case errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS):
+		number = code.SQLITE_PERM
 	}
-	switch e.Code() & 0xff {
+	switch number & 0xff {
 	case code.SQLITE_FULL:
 		return fmt.Errorf("the disk is full: make room for the data folder, writing goes on by itself then: %w", err)
 	case code.SQLITE_READONLY, code.SQLITE_PERM, code.SQLITE_CANTOPEN:
@@ -32,10 +41,33 @@ func (s *Store) explained(err error) error {
 	case code.SQLITE_IOERR:
 		return fmt.Errorf("the data folder cannot be read or written: look at the disk and its free space: %w", err)
 	case code.SQLITE_CORRUPT, code.SQLITE_NOTADB:
-		err = fmt.Errorf("%w: %w; %s", ErrDamaged, err, damaged)
+		if !errors.Is(err, ErrDamaged) {
+			err = fmt.Errorf("%w: %w", ErrDamaged, err)
+		}
+		err = fmt.Errorf("%w; %s", err, damaged)
 		s.damage.CompareAndSwap(nil, &err)
 	}
 	return err
 }
 
-const damaged = "stop the process, keep a copy of the data folder, then restore a backup, or rescue what can be read with: sqlite3 stepkeeper.db .recover"
+// scanned explains why a row could not be read. A value of another type than its column's is damage.
+func (s *Store) scanned(err error) error {
+	var e *engine.Error
+	ended := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	if err == nil || ended || errors.As(err, &e) {
+		return s.explained(err)
+	}
+	return s.explained(fmt.Errorf("%w: %w", ErrDamaged, err))
+}
+
+// missing is the error of a row that was not found: ErrNotFound, or the damage of the file, which may have
+// hidden the row.
+func (s *Store) missing() error {
+	if found := s.damage.Load(); found != nil {
+		return *found
+	}
+	return port.ErrNotFound
+}
+
+const damaged = "stop the process, keep a copy of the data folder, then restore a backup into a new folder, " +
+	"or rescue what can be read with: sqlite3 stepkeeper.db .recover"

@@ -89,7 +89,7 @@ func TestFileOfVersionOneIsUpgraded(t *testing.T) {
 	if fresh, err := s.Schema(); err != nil || fresh != upgraded {
 		t.Errorf("the schema of an upgraded file differs from a new one's (%v):\n%s\n%s", err, upgraded, fresh)
 	}
-	for pragma, want := range map[string]int64{"application_id": 0x5374706b, "user_version": 2} {
+	for pragma, want := range map[string]int64{"application_id": 0x5374706b, "user_version": 3} {
 		if got, err := s.Number("PRAGMA " + pragma); err != nil || got != want {
 			t.Errorf("%s is %d (%v), want %d", pragma, got, err, want)
 		}

@@ -24,6 +24,7 @@ type writer struct {
 	addMessage, dueMessages, receiveMessage, expireMessages                 *statement
 	deleteMessage, findMessage, extendMessage, nextQueue                    *statement
 	restedTasks, expireTask, expireOrder, expireLedger, addProbe, dropProbe *statement
+	totalChanges, countCommit                                               *statement
 }
 
 func openWriter(source string) (*writer, error) {
@@ -65,6 +66,8 @@ func (w *writer) prepareAll() error {
 		{&w.expireLedger, "DELETE FROM ledger WHERE key>=? AND key<?"},
 		{&w.addProbe, "INSERT OR REPLACE INTO probe VALUES(1, zeroblob(?))"},
 		{&w.dropProbe, "DELETE FROM probe"},
+		{&w.totalChanges, "SELECT total_changes()"},
+		{&w.countCommit, "UPDATE settings SET value=? WHERE name='commits'"},
 		{&w.deleteMessage, "DELETE FROM messages WHERE row=? AND queue=? AND received=?"},
 		{&w.findMessage, "SELECT received FROM messages WHERE row=? AND queue=?"},
 		{&w.extendMessage, "UPDATE messages SET visible_at=? WHERE row=? AND queue=? AND received=? AND visible_at>?"},

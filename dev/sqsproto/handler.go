@@ -3,6 +3,7 @@ package sqsproto
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"io"
@@ -35,7 +36,13 @@ type Config struct {
 	// end without waiting for the poll's end.
 	LongPoll func(context.Context) (context.Context, context.CancelFunc)
 	Clock    port.Clock // nil: the system's
+	// ReceiptKey is the secret of the receipt handles. A nil key means a new one, with which no handle of another
+	// handler is accepted.
+	ReceiptKey []byte
 }
+
+// Path is where the queues' URLs lie: Path + name of the queue. Operations may be sent there and to "/".
+const Path = "/" + account + "/"
 
 const (
 	targetPrefix = "AmazonSQS."
@@ -56,6 +63,9 @@ func New(c Config) http.Handler {
 		c.LongPoll = func(ctx context.Context) (context.Context, context.CancelFunc) { return ctx, func() {} }
 	}
 	c.Clock = cmp.Or[port.Clock](c.Clock, systemClock)
+	if c.ReceiptKey == nil {
+		c.ReceiptKey = []byte(rand.Text() + rand.Text())
+	}
 	first, err := lru.New[string, int64](firstSeen)
 	if err != nil {
 		panic(err) // only for a size that is not positive
@@ -126,7 +136,7 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) (any, error) {
 
 // read decodes the input. Unknown fields are those of newer SDKs: tolerated.
 func (c *call) read(to any) error {
-	err := rawjson.CheckDepth(c.body)
+	err := rawjson.CheckBounds(c.body)
 	if err == nil {
 		err = json.Unmarshal(c.body, to)
 	}
@@ -136,7 +146,7 @@ func (c *call) read(to any) error {
 	return nil
 }
 
-func (c *call) url(queue string) string { return c.base + "/" + account + "/" + queue }
+func (c *call) url(queue string) string { return c.base + Path + queue }
 
 // nameOf takes the queue's name out of its URL: the part after the last slash.
 func nameOf(queueURL string) string { return queueURL[strings.LastIndexByte(queueURL, '/')+1:] }

@@ -68,7 +68,7 @@ func receiveMessage(c *call) (any, error) {
 	}
 	var out receiveOutput
 	for _, d := range deliveries {
-		m, err := c.h.show(d, &in)
+		m, err := c.h.show(q.Name(), d, &in)
 		if err != nil {
 			return nil, err
 		}
@@ -122,12 +122,12 @@ func outside(parameter string, value, low, high int) *fail {
 }
 
 // show makes a delivery what SQS would answer, with the attributes that were asked for.
-func (h *handler) show(d port.Delivery, in *receiveInput) (received, error) {
+func (h *handler) show(queue string, d port.Delivery, in *receiveInput) (received, error) {
 	body, err := d.Bytes()
 	if err != nil {
 		return received{}, err
 	}
-	m := received{MessageID: d.ID, ReceiptHandle: d.Receipt, Body: string(body), MD5OfBody: md5Of(body)}
+	m := received{MessageID: d.ID, ReceiptHandle: h.receiptHandle(queue, d.Receipt), Body: string(body), MD5OfBody: md5Of(body)}
 	if v, ok := d.Value.(*envelope); ok {
 		m.MessageID = v.id
 		m.MessageAttributes = v.attributes.choose(in.MessageAttributeNames)
@@ -196,7 +196,7 @@ func deleteMessage(c *call) (any, error) {
 		return nil, err
 	}
 	// SQS answers success for a message that is gone already.
-	if err := q.Delete(c.ctx, []string{in.ReceiptHandle})[0]; err != nil {
+	if err := c.deleteAll(q, []receiptEntry{in.receiptEntry})[0]; err != nil {
 		return nil, err
 	}
 	return struct{}{}, nil
@@ -219,13 +219,26 @@ func (c *call) readOneReceipt(in *receiptInput) (port.Queue, error) {
 }
 
 func deleteMessageBatch(c *call) (any, error) {
-	return receiptBatch(c, func(q port.Queue, entries []receiptEntry) []error {
-		receipts := make([]string, len(entries))
-		for i, e := range entries {
-			receipts[i] = e.ReceiptHandle
+	return receiptBatch(c, c.deleteAll)
+}
+
+// deleteAll deletes the messages of the handles that are genuine. The errors stand at the places of the entries.
+func (c *call) deleteAll(q port.Queue, entries []receiptEntry) []error {
+	errs := make([]error, len(entries))
+	var receipts []string
+	var places []int
+	for i, e := range entries {
+		var receipt string
+		if receipt, errs[i] = c.h.receiptOf(q.Name(), e.ReceiptHandle); errs[i] == nil {
+			receipts, places = append(receipts, receipt), append(places, i)
 		}
-		return q.Delete(c.ctx, receipts)
-	})
+	}
+	if len(receipts) > 0 {
+		for k, err := range q.Delete(c.ctx, receipts) {
+			errs[places[k]] = err
+		}
+	}
+	return errs
 }
 
 func changeVisibility(c *call) (any, error) {
@@ -248,7 +261,11 @@ func (c *call) extend(q port.Queue, e receiptEntry) error {
 	if err != nil {
 		return err
 	}
-	return q.Extend(c.ctx, e.ReceiptHandle, d)
+	receipt, err := c.h.receiptOf(q.Name(), e.ReceiptHandle)
+	if err != nil {
+		return err
+	}
+	return q.Extend(c.ctx, receipt, d)
 }
 
 func changeVisibilityBatch(c *call) (any, error) {

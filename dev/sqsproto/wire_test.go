@@ -77,7 +77,11 @@ func TestErrorsOnTheWire(t *testing.T) {
 		if !strings.HasSuffix(operation, "Batch") {
 			continue
 		}
-		for entries, name := range map[string]string{``: "no", `{"Id":"a"},{"Id":"a"}`: "a repeated", `{"Id":"a b"}`: "a misnamed", `{"Id":"a","ReceiptHandle":"r","VisibilityTimeout":43201}`: "a poor", strings.Repeat(`{"Id":"a"},`, 10) + `{}`: "eleven"} {
+		for entries, name := range map[string]string{
+			``: "no", `{"Id":"a"},{"Id":"a"}`: "a repeated", `{"Id":"a b"}`: "a misnamed",
+			`{"Id":"a","ReceiptHandle":"r","VisibilityTimeout":43201}`: "a poor",
+			strings.Repeat(`{"Id":"a"},`, 10) + `{}`:                   "eleven",
+		} {
 			cases = append(cases, request{operation + " of " + name + " entry", target, json10, replies + `"Entries":[` + entries + `]}`})
 		}
 	}

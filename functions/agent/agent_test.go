@@ -281,6 +281,26 @@ func TestServeThatCannotStart(t *testing.T) {
 	}
 }
 
+// An agent that finds no server names the command and the variable that are missing, once.
+func TestServeWithoutAServer(t *testing.T) {
+	dev(t)
+	run := agent.Operations{"charge": {Run: func(context.Context, agent.Call) (any, error) { return nil, nil }}}
+	const unset = "set AWS_ENDPOINT_URL_SQS=http://127.0.0.1:8377"
+	for endpoint, want := range map[string]string{
+		"":                   unset,
+		"http://127.0.0.1:1": "is `stepkeeper dev` running at http://127.0.0.1:1? start it, or set AWS_ENDPOINT_URL_SQS",
+	} {
+		t.Setenv("AWS_ENDPOINT_URL_SQS", endpoint)
+		err := agent.Serve(t.Context(), "payment", run)
+		if err == nil || strings.Count(err.Error(), want) != 1 || strings.Contains(err.Error(), port.Quarantine) {
+			t.Errorf("Serve with %q: %v", endpoint, err)
+		}
+		if _, err := agent.OpenReplies(t.Context(), "payment"); err == nil || strings.Count(err.Error(), want) != 1 {
+			t.Errorf("OpenReplies with %q: %v", endpoint, err)
+		}
+	}
+}
+
 // An agent of a deployed stack that runs elsewhere gets the addresses of its queues, and a table.
 func TestServeForAStack(t *testing.T) {
 	queues := deployed(t)

@@ -54,7 +54,10 @@ func (q countedQueue) Receive(ctx context.Context, n int, wait, visibility time.
 
 // Each option does what it says.
 func TestOptions(t *testing.T) {
-	for _, name := range []string{deployment.VarRuntimeAPI, deployment.VarLedger, deployment.VarLedgerFolder, deployment.VarRequestsURL, deployment.VarRepliesURL, deployment.VarQuarantineURL, deployment.VarQueuePrefix} {
+	for _, name := range []string{
+		deployment.VarRuntimeAPI, deployment.VarLedger, deployment.VarLedgerFolder, deployment.VarRequestsURL,
+		deployment.VarRepliesURL, deployment.VarQuarantineURL, deployment.VarQueuePrefix,
+	} {
 		t.Setenv(name, "")
 	}
 	boom := errors.New("boom")
@@ -73,16 +76,49 @@ func TestOptions(t *testing.T) {
 		run     func() error
 		right   func(s seen) bool
 	}{
-		"concurrency": {[]agent.Option{agent.WithConcurrency(3)}, core.Idempotent, sleep(time.Second), func(s seen) bool { return s.atOnce == 3 && s.stats.Done == 12 && s.most == 3 }},
-		"default":     {nil, core.Idempotent, sleep(time.Second), func(s seen) bool { return s.atOnce == 10 && s.stats.Done == 12 && s.most == 5 }},
-		"batch":       {[]agent.Option{agent.WithBatch(2)}, core.Idempotent, sleep(time.Second), func(s seen) bool { return s.atOnce == 10 && s.most == 2 }},
-		"drain":       {[]agent.Option{agent.WithDrain(7 * time.Second)}, core.Idempotent, sleep(11 * time.Second), func(s seen) bool { return s.err == nil && s.took == 11*time.Second && s.stats.Done == 10 }},
-		"no drain":    {[]agent.Option{agent.WithDrain(time.Second)}, core.Idempotent, sleep(11 * time.Second), func(s seen) bool { return errors.Is(s.err, worker.ErrUndrained) && s.took == 7*time.Second }},
-		"one try":     {[]agent.Option{quiet, agent.WithBreaker(agent.Breaker{Failures: 1})}, core.Idempotent, func() error { return boom }, func(s seen) bool { return s.stats.Retried == 0 && s.stats.Breakers["charge"] == "open" }},
-		"two tries":   {[]agent.Option{agent.WithRetry(agent.Retry{Tries: 2}), agent.WithBreaker(agent.Breaker{Off: true})}, core.Idempotent, func() error { return boom }, func(s seen) bool { return s.calls == 24 && len(s.stats.Breakers) == 0 }},
-		"no ledger":   {[]agent.Option{quiet}, core.Plain, sleep(0), func(s seen) bool { return s.calls == 0 && s.stats.RetryLater == 12 }},
-		"a ledger":    {[]agent.Option{quiet, agent.WithLedger(memory.NewLedger())}, core.Plain, sleep(0), func(s seen) bool { return s.calls == 1 && s.stats.Done > 0 }},
-		"a clock": {[]agent.Option{agent.WithClock(port.ClockFunc(func() time.Time { return time.Now().Add(time.Hour) }))}, core.Idempotent, sleep(0),
+		"concurrency": {
+			[]agent.Option{agent.WithConcurrency(3)}, core.Idempotent, sleep(time.Second),
+			func(s seen) bool { return s.atOnce == 3 && s.stats.Done == 12 && s.most == 3 },
+		},
+		"default": {
+			nil, core.Idempotent, sleep(time.Second),
+			func(s seen) bool { return s.atOnce == 10 && s.stats.Done == 12 && s.most == 5 },
+		},
+		"batch": {
+			[]agent.Option{agent.WithBatch(2)}, core.Idempotent, sleep(time.Second),
+			func(s seen) bool { return s.atOnce == 10 && s.most == 2 },
+		},
+		"drain": {
+			[]agent.Option{agent.WithDrain(7 * time.Second)}, core.Idempotent, sleep(11 * time.Second),
+			func(s seen) bool { return s.err == nil && s.took == 11*time.Second && s.stats.Done == 10 },
+		},
+		"no drain": {
+			[]agent.Option{agent.WithDrain(time.Second)}, core.Idempotent, sleep(11 * time.Second),
+			func(s seen) bool { return errors.Is(s.err, worker.ErrUndrained) && s.took == 7*time.Second },
+		},
+		"one try": {
+			[]agent.Option{quiet, agent.WithBreaker(agent.Breaker{Failures: 1})}, core.Idempotent,
+			func() error { return boom },
+			func(s seen) bool { return s.stats.Retried == 0 && s.stats.Breakers["charge"] == "open" },
+		},
+		"two tries": {
+			[]agent.Option{
+				agent.WithRetry(agent.Retry{Tries: 2}), agent.WithBreaker(agent.Breaker{Off: true}),
+			},
+			core.Idempotent, func() error { return boom },
+			func(s seen) bool { return s.calls == 24 && len(s.stats.Breakers) == 0 },
+		},
+		"no ledger": {
+			[]agent.Option{quiet}, core.Plain, sleep(0),
+			func(s seen) bool { return s.calls == 0 && s.stats.RetryLater == 12 },
+		},
+		"a ledger": {
+			[]agent.Option{quiet, agent.WithLedger(memory.NewLedger())}, core.Plain, sleep(0),
+			func(s seen) bool { return s.calls == 1 && s.stats.Done > 0 },
+		},
+		"a clock": {[]agent.Option{
+			agent.WithClock(port.ClockFunc(func() time.Time { return time.Now().Add(time.Hour) })),
+		}, core.Idempotent, sleep(0),
 			func(s seen) bool { return s.calls == 0 && s.stats.DroppedLate == 12 }},
 		"a log": {nil, core.Idempotent, sleep(0), func(s seen) bool { return strings.Contains(s.log, "the agent takes requests") }},
 	} {

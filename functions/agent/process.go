@@ -75,6 +75,9 @@ func (s *settings) connect(ctx context.Context, name string, operations Operatio
 		return nil, nil, err
 	}
 	requests, errRequests := queues.Queue(port.Requests(name))
+	if errors.Is(errRequests, port.ErrUnavailable) {
+		return nil, nil, unreached(errRequests)
+	}
 	replies, errReplies := queues.Queue(port.Replies)
 	quarantine, errQuarantine := queues.Queue(port.Quarantine)
 	if err := errors.Join(errRequests, errReplies, errQuarantine); errors.Is(err, port.ErrNotFound) {
@@ -98,9 +101,22 @@ func (s *settings) open(ctx context.Context, environment deployment.Process) (po
 	}
 	sdk, err := awsclient.Load(ctx, awsclient.Options{Endpoint: awsclient.Endpoint("sqs")})
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("%w\n%s", err, ofDev)
 	}
 	return sqs.New(sdk, sqs.Config{URLs: environment.Queues, Prefix: environment.Prefix, LookUp: environment.Queues == nil}), clock, nil
+}
+
+// ofDev is what to do if the queues of a `stepkeeper dev` are meant.
+const ofDev = "for the queues of a `stepkeeper dev` on this machine " +
+	"set AWS_ENDPOINT_URL_SQS=http://127.0.0.1:8377"
+
+// unreached adds to the error of a queue what to do if its server is not there.
+func unreached(err error) error {
+	if endpoint := awsclient.Endpoint("sqs"); endpoint != "" {
+		return fmt.Errorf("%w\nis `stepkeeper dev` running at %s? "+
+			"start it, or set AWS_ENDPOINT_URL_SQS to its address", err, endpoint)
+	}
+	return fmt.Errorf("%w\ncheck the network, and AWS_REGION; %s", err, ofDev)
 }
 
 func (s *settings) openReplies(ctx context.Context, name string) (*Replies, error) {
@@ -113,6 +129,9 @@ func (s *settings) openReplies(ctx context.Context, name string) (*Replies, erro
 		return nil, fmt.Errorf("replies of agent %q: %w", name, err)
 	}
 	queue, err := queues.Queue(port.Replies)
+	if errors.Is(err, port.ErrUnavailable) {
+		err = unreached(err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("replies of agent %q: %w", name, err)
 	}

@@ -42,3 +42,14 @@ func (it *item) firstChild(ctx context.Context, j *engine.Job, ask core.AskChild
 	}
 	return d, nil, err
 }
+
+// withDefinition returns the request with the definition that it names, if that can become the definition of the child's next
+// run (P41).
+func (it *item) withDefinition(ctx context.Context, t *core.Task, ask core.AskChild) (core.Event, core.Target, error) {
+	if ask.Ask != core.AskStart || t.ProcessState != core.Compensated || ask.Definition == t.Definition {
+		return ask, core.Target{}, nil
+	}
+	to, err := it.s.cfg.State.Target(ctx, t.Workflow, ask.Definition, false)
+	ask.To = to.Definition
+	return ask, to, err
+}

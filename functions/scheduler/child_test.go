@@ -10,6 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
@@ -100,7 +101,7 @@ func TestBadMessagesBetweenTasks(t *testing.T) {
 		"both must be there": func(m *message.Child) { m.Ask.Definition = "latest" },
 		"run and index":      func(m *message.Child) { m.Ask.Parent.Run, m.Ask.OrderID = -1, "parent~all~2" },
 		"no order's ID": func(m *message.Child) {
-			m.Ask.Parent.OrderID = strings.Repeat("x", 125)
+			m.Ask.Parent.OrderID = strings.Repeat("x", core.MaxID+1)
 			m.Ask.OrderID = m.Ask.Parent.ChildID()
 		},
 		"no step's name": func(m *message.Child) { m.Ask.Parent.Step = "A"; m.Ask.OrderID = m.Ask.Parent.ChildID() },
@@ -180,5 +181,100 @@ func TestEndsThatNothingWaitsFor(t *testing.T) {
 	}
 	if after := w.Task("o-1").Version; after != before {
 		t.Errorf("version %d after %d", after, before)
+	}
+}
+
+// P48: whatever a parent waits for, Close ends it, in Error or not. Children that are there have to end
+// first; those that never came are cancelled, so that a request that comes late begins nothing.
+func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
+	def := world.Definition()
+	def.Steps = def.Steps[:1]
+	child, err := json.Marshal(def)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, first := range []message.ControlKind{"", message.Cancel} {
+		parent := world.Definition()
+		parent.Steps = []core.StepDefinition{{Name: "all", OnFailure: core.OnFailureUndo, Input: json.RawMessage(`{}`),
+			Each: &core.Each{Workflow: "order", Definition: core.DefinitionHash(child), Concurrency: 2}}}
+		w := world.New(t, parent)
+		if err := w.Defs.PutDefinition(ctx, core.DefinitionHash(child), child); err != nil {
+			t.Fatal(err)
+		}
+		w.Boot()
+		o := world.Order("p")
+		o.Order = json.RawMessage(`{"items":[{"n":1},{"n":2}]}`)
+		w.Send(port.Intake, o)
+		w.Handle(port.Intake)
+		lost := w.Take(port.Tasks)
+		if len(lost) != 2 {
+			t.Fatalf("%d requests to children", len(lost))
+		}
+		command := 0
+		if first != "" {
+			v, err := w.Scheduler.Command(ctx, message.Control{Schema: 1, Kind: first, OrderID: "p", ID: "c-0"})
+			if err != nil || !v.Accepted {
+				t.Fatal(v, err)
+			}
+			w.Take(port.Tasks)
+			command = 1
+		}
+		closing := func(id string) core.Verdict {
+			v, err := w.Scheduler.Command(ctx, message.Control{
+				Schema: 1, Kind: message.Close, OrderID: "p", ID: id, Command: command, By: "ann", Reason: "lost",
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return v
+		}
+		handled(t, w, lost[1].Value) // child 1 is there
+		if v := closing("c-1"); v.Accepted || !strings.Contains(v.Reason, "p~all~1") {
+			t.Errorf("after %q, with a child under way: %+v", first, v)
+		}
+		handled(t, w, &message.Child{Schema: message.ChildSchema, Ask: &core.AskChild{
+			OrderID: "p~all~1", Parent: core.Parent{OrderID: "p", Step: "all", Index: 1, Attempt: w.Task("p").Steps[0].Attempt},
+			Ask: core.AskUndo, Workflow: "order", Definition: core.DefinitionHash(child), Order: json.RawMessage(`{"n":2}`),
+		}})
+		for range 40 {
+			w.Agents()
+			w.Handle(port.Replies)
+		}
+		if v := closing("c-2"); !v.Accepted || w.Task("p").ProcessState != core.Closed {
+			t.Fatalf("after %q: %+v", first, v)
+		}
+		for _, m := range append(w.Take(port.Tasks), lost...) {
+			handled(t, w, m.Value)
+		}
+		if c := w.Task("p~all~0"); c == nil || c.ProcessState != core.Compensated {
+			t.Errorf("after %q a late request made %+v of the child", first, c)
+		}
+	}
+}
+
+// P41: an undone child that is asked to start by a later attempt runs the definition that the request names; one that is
+// only asked again keeps its own.
+func TestAnUndoneChildGetsTheDefinitionOfTheRequest(t *testing.T) {
+	w, _ := begun(t)
+	const id = "parent~all~2"
+	handled(t, w, childOf(w, core.AskUndo, 1))
+	own := w.Task(id).Definition
+	newer := *w.Def
+	newer.Grace++
+	if err := workflow.Seal(&newer); err != nil {
+		t.Fatal(err)
+	}
+	w.Def = &newer
+	w.Boot()
+	w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-2"))) // which stores it
+	for _, x := range []struct {
+		attempt int
+		pins    string
+		run     int
+	}{{1, own, 0}, {2, newer.Hash, 1}, {2, newer.Hash, 1}} {
+		handled(t, w, childOf(w, core.AskStart, x.attempt))
+		if task := w.Task(id); task.Definition != x.pins || task.Run != x.run {
+			t.Errorf("attempt %d: it pins %s in run %d, want %s in run %d", x.attempt, task.Definition, task.Run, x.pins, x.run)
+		}
 	}
 }

@@ -72,6 +72,9 @@ func (it *item) decide(ctx context.Context, j *engine.Job) (core.Decision, error
 	if err == nil && it.token != "" && j.Task != nil {
 		ev, err = it.vouched(j)
 	}
+	if closing, ok := ev.(core.Close); ok && err == nil && j.Task != nil {
+		ev, err = it.withAbsent(ctx, j.Task, closing)
+	}
 	if err != nil {
 		return core.Decision{}, err
 	}
@@ -101,6 +104,9 @@ func (it *item) vouched(j *engine.Job) (core.Event, error) {
 
 // aimed is the event with the definition that it moves the task to, if it does (P49).
 func (it *item) aimed(ctx context.Context, j *engine.Job) (ev core.Event, to core.Target, err error) {
+	if ask, ok := it.ev.(core.AskChild); ok {
+		return it.withDefinition(ctx, j.Task, ask)
+	}
 	if it.moveTo == "" || j.Task == nil {
 		return it.ev, to, nil
 	}
@@ -116,6 +122,29 @@ func (it *item) aimed(ctx context.Context, j *engine.Job) (ev core.Event, to cor
 		return e, to, nil
 	}
 	return it.ev, core.Target{}, nil
+}
+
+// withAbsent is a Close with those open children that will not end by themselves (P48): not stored, damaged,
+// or ended with an end that an undo of them would leave as it is.
+func (it *item) withAbsent(ctx context.Context, t *core.Task, e core.Close) (core.Event, error) {
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		open := t.OpenChildren(s)
+		if len(open) == 0 {
+			continue
+		}
+		for n, l := range it.s.cfg.State.Load(ctx, open) {
+			switch {
+			case errors.Is(l.Err, port.ErrDamaged):
+			case l.Err != nil:
+				return nil, l.Err
+			case l.Task != nil && (!l.Task.Terminal() || s.Undo && l.Task.ProcessState == core.Processed):
+				continue
+			}
+			e.Absent = append(e.Absent, open[n])
+		}
+	}
+	return e, nil
 }
 
 func isCancel(ev core.Event) bool {

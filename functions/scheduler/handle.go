@@ -112,7 +112,10 @@ func (s *Scheduler) read(ctx context.Context, queueName string, d *port.Delivery
 func (s *Scheduler) decode(queueName string, d *port.Delivery, it *item) (id string, err error) {
 	switch queueName {
 	case port.Intake, port.High(port.Intake):
-		o, err := message.SubmitOf(*d)
+		o, c, err := message.IntakeOf(*d)
+		if c != nil {
+			return it.command(c), nil
+		}
 		it.submit = &o
 		if err != nil {
 			return "", err
@@ -131,8 +134,7 @@ func (s *Scheduler) decode(queueName string, d *port.Delivery, it *item) (id str
 		if err != nil {
 			return "", err
 		}
-		it.ev, it.control, it.moveTo, it.token = controlled(c), c, c.Definition, c.Token
-		return c.OrderID, nil
+		return it.command(c), nil
 	case port.Tasks:
 		m, err := message.ChildOf(*d)
 		if err != nil {
@@ -141,6 +143,12 @@ func (s *Scheduler) decode(queueName string, d *port.Delivery, it *item) (id str
 		return it.child(m), nil
 	}
 	return "", fmt.Errorf("queue %q is not one of the Scheduler's", queueName)
+}
+
+// command makes the item a command, or a wake, and returns its order's ID.
+func (it *item) command(c *message.Control) string {
+	it.ev, it.control, it.moveTo, it.token = controlled(c), c, c.Definition, c.Token
+	return c.OrderID
 }
 
 // inQueue is how long a reply has waited for the Scheduler, which is time in a queue too (P32). One that
@@ -165,7 +173,7 @@ func submitted(o *message.SubmitOrder) core.Submitted {
 
 func replied(r *message.Reply) core.Event {
 	if r.Outcome == message.Progress {
-		return core.Progress{Step: r.Step, Run: r.Run, Attempt: r.Attempt, Operation: r.Operation, Until: r.Until, Percent: r.Percent, Note: strings.ToValidUTF8(r.Note, "\ufffd")}
+		return core.Progress{Step: r.Step, Run: r.Run, Attempt: r.Attempt, Operation: r.Operation, Until: r.Until, Percent: r.Percent, Note: printable(r.Note)}
 	}
 	ev := core.Reply{
 		Step: r.Step, Run: r.Run, Attempt: r.Attempt, Operation: r.Operation,
@@ -179,6 +187,16 @@ func replied(r *message.Reply) core.Event {
 		ev.Code, ev.Message = strings.ToValidUTF8(r.Error.Code, "\ufffd"), strings.ToValidUTF8(r.Error.Message, "\ufffd")
 	}
 	return ev
+}
+
+// printable is a note as it can be shown in one line.
+func printable(note string) string {
+	return strings.Map(func(c rune) rune {
+		if core.Unprintable(c) {
+			return ' '
+		}
+		return c
+	}, strings.ToValidUTF8(note, "\ufffd"))
 }
 
 func controlled(c *message.Control) core.Event {
@@ -201,7 +219,7 @@ func controlled(c *message.Control) core.Event {
 	case message.Answer:
 		return core.Answered{ID: c.ID, Run: c.Run, Step: c.Step, Name: c.Name, Round: c.Round, Value: c.Value, By: c.By, Note: from.Reason, Token: c.Token != ""}
 	default: // Check knows no other
-		return core.Resolve{ID: c.ID, Command: c.Command, Step: c.Step, Fact: c.Fact, Sender: from}
+		return core.Resolve{ID: c.ID, Command: c.Command, Step: c.Step, Fact: c.Fact, Output: c.Output, Sender: from}
 	}
 }
 
@@ -227,10 +245,11 @@ func (s *Scheduler) unreadable(ctx context.Context, queueName string, d *port.De
 
 // quarantine keeps the message for the operator, with the reason.
 func (s *Scheduler) quarantine(ctx context.Context, queueName string, d *port.Delivery, it *item, reason string) error {
-	s.log.Warn("message put into quarantine", append(it.about(), "queue", queueName, "messageId", d.ID, "reason", reason)...)
+	kept := message.Quarantine(queueName, *d, reason, s.now())
+	s.log.Warn("message put into quarantine", append(it.about(), "queue", queueName, "messageId", d.ID, "reason", kept.Reason)...)
 	q, err := s.cfg.Queues.Queue(port.Quarantine)
 	if err != nil {
 		return err
 	}
-	return q.Send(ctx, []port.Message{{Value: message.Quarantine(queueName, *d, reason, s.now())}})[0]
+	return q.Send(ctx, []port.Message{{Value: kept}})[0]
 }

@@ -47,16 +47,19 @@ func (s *Scheduler) Restart(ctx context.Context) (tasks int, err error) {
 
 func (s *Scheduler) restart(ctx context.Context, due []port.Due) (tasks int, err error) {
 	var batch engine.Batch
-	items := make([]item, len(due))
+	items, jobs := make([]item, len(due)), make([]*engine.Job, len(due))
 	for i := range due {
 		items[i].s = s
-		batch.Add(due[i].ID, &items[i])
+		jobs[i] = batch.Add(due[i].ID, &items[i])
 	}
 	s.engine.Run(ctx, batch.Jobs)
 	for i := range items {
 		switch failed := items[i].Err; {
 		case failed == nil:
 			tasks++
+			if s.cfg.Restarted != nil && jobs[i].Task != nil {
+				s.cfg.Restarted(jobs[i].Task)
+			}
 		case errors.Is(failed, port.ErrDamaged):
 			s.log.Error("left out of the restart", "order", due[i].ID, "error", failed)
 			s.count("damaged", "restart")

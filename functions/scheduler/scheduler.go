@@ -34,6 +34,8 @@ type Config struct {
 	// Replied is called with each reply of an agent that is accepted, so that it is known which ones make no calls (P45): the agent, and its
 	// operation; may be nil.
 	Replied func(agent, operation string, r core.Reply)
+	// Restarted is called with each task that Restart has taken up; optional.
+	Restarted func(t *core.Task)
 }
 
 // Scheduler is safe for concurrent use. It keeps nothing but how long requests last waited in the

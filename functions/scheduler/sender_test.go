@@ -60,8 +60,14 @@ func TestReplyOfAnotherAgent(t *testing.T) {
 				q, ok := d.Value.(*message.Quarantined)
 				role, _, _ := strings.Cut(c.sender, ":")
 				from := fmt.Sprintf("from agent %q, role %q;", c.agent, role)
-				if !ok || q.Queue != port.Replies || !strings.Contains(q.Reason, `step "a"`) || !strings.Contains(q.Reason, from) || !strings.Contains(q.Reason, `asked agent "agent-a"`) {
-					t.Errorf("quarantined as %+v", d.Value)
+				if !ok || q.Queue != port.Replies {
+					t.Errorf("quarantined as %+v, want a message of %s", d.Value, port.Replies)
+					continue
+				}
+				for _, want := range []string{`step "a"`, from, `asked agent "agent-a"`} {
+					if !strings.Contains(q.Reason, want) {
+						t.Errorf("the reason lacks %q: %s", want, q.Reason)
+					}
 				}
 			}
 		})

@@ -1,62 +1,68 @@
-package scheduler
+package scheduler_test
 
 import (
-	"runtime"
+	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
-// Handlings of one instance learn, and decide with what was learnt, at the same time; the race detector watches.
-func TestWaitsAreSafeForConcurrentUse(t *testing.T) {
-	w := &Waits{}
-	agents := []string{"a", "b", "c", "d"}
-	var all sync.WaitGroup
-	for i, agent := range agents {
-		all.Go(func() {
-			for n := range 2_000 {
-				w.learn(agent, Wait{Waited: core.Duration(i), Learnt: core.Time(n)})
-			}
-		})
-		all.Go(func() {
-			for range 2_000 {
-				w.At(0)
-			}
-		})
-	}
-	all.Wait()
-	if got := w.At(2_000); len(got) != len(agents) || got["d"] != 3 {
-		t.Errorf("learnt %v", got)
-	}
-}
-
-// What is known is read and written under the lock. Overlaps are rare where processors are few, so the test holds
-// the lock itself: with one processor, what does not wait for it has ended after the processor was offered often.
-func TestWaitsAreReadAndLearntUnderTheLock(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	w := &Waits{}
-	for name, use := range map[string]func(){
-		"learn": func() { w.learn("a", Wait{Waited: 1}) },
-		"At":    func() { w.At(0) },
-		"All":   func() { w.All() },
-		"Set":   func() { w.Set(map[string]Wait{"a": {Waited: 1}}) },
-	} {
-		w.mu.Lock()
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			use()
-		}()
-		for range 1000 {
-			runtime.Gosched()
+// P32, P44: one instance handles messages concurrently. The handlings share the queue waits and the queue lengths;
+// `make race` fails if one of them reads or writes these without the lock.
+func TestConcurrentHandlingsShareWaitsAndLengths(t *testing.T) {
+	const orders = 16
+	w := twoAgents(t)
+	config := w.SchedulerConfig(w.NewState(w.Store, 0), "s")
+	config.Capacity = func(string) int { return 2 }
+	config.Waits, config.Count = &scheduler.Waits{}, nil // the world's count is not safe for concurrent use
+	s := scheduler.New(config)
+	concurrently := func(n int, handle func(i int)) {
+		var all sync.WaitGroup
+		for i := range n {
+			all.Go(func() { handle(i) })
 		}
-		select {
-		case <-done:
-			t.Errorf("%s did not wait for the lock", name)
-		default:
+		all.Wait()
+	}
+	concurrently(orders, func(i int) {
+		if failed := s.Handle(ctx, port.Intake, deliver(world.Order(fmt.Sprintf("o-%d", i)))); len(failed) > 0 {
+			t.Errorf("returned: %v", failed)
 		}
-		w.mu.Unlock()
-		<-done
+	})
+	var replies []*message.Reply
+	for _, r := range requests(t, w) {
+		reply := world.Done(r)
+		reply.Waited = 3 * core.Second
+		replies = append(replies, reply)
+	}
+	if len(replies) < orders {
+		t.Fatalf("%d requests for %d orders", len(replies), orders)
+	}
+	var left atomic.Int64
+	left.Store(int64(len(replies)))
+	concurrently(len(replies)+1, func(i int) {
+		for i == len(replies) && left.Load() > 0 { // one goroutine only reads, as the metrics do
+			config.Waits.All()
+			config.Waits.At(0)
+		}
+		for n := 0; i < len(replies) && n < 4; n++ {
+			w.Clock.Advance(10 * time.Second) // so that this handling reads the queue lengths again
+			s.Handle(ctx, port.Replies, deliver(replies[i]))
+		}
+		left.Add(-1)
+	})
+	for agent, wait := range config.Waits.All() {
+		if wait.Waited != 3*core.Second {
+			t.Errorf("%s: recorded a wait of %d ms, want 3,000", agent, wait.Waited)
+		}
+	}
+	if all := config.Waits.All(); len(all) == 0 {
+		t.Error("no wait is recorded")
 	}
 }

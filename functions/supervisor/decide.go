@@ -106,16 +106,17 @@ func (v *visit) note(ev core.Event, before, after *core.Task) {
 	}
 }
 
-// backlog reports whether a step in flight may be late because of a queue (P32): more requests wait
-// than its agent takes at a time, or more replies than the Scheduler does.
+// backlog reports whether a step in flight may be late because of a queue (P32): its agent takes nothing,
+// more requests wait than the agent takes at a time, or more replies than the Scheduler does.
 func (w *sweep) backlog(ctx context.Context, def *core.Definition, t *core.Task, o core.Overdue) (bool, error) {
 	i, st := def.Index(o.Step), t.Step(o.Step)
 	if i < 0 || st == nil || !st.InFlight() {
 		return false, nil
 	}
 	agent := def.Steps[i].AskedAgent(st)
-	if late, err := w.waiting(ctx, port.Requests(agent), agent); late || err != nil {
-		return late, err
+	depth, err := w.depth(ctx, port.Requests(agent))
+	if err != nil || w.untaken(depth, st.ClaimedAt) || w.full(depth, agent) {
+		return err == nil, err
 	}
 	return w.waiting(ctx, port.Replies, Scheduler)
 }
@@ -129,24 +130,26 @@ func (w *sweep) asked(ctx context.Context, t *core.Task, o core.Overdue) (bool, 
 	return w.waiting(ctx, port.Control, Scheduler)
 }
 
-// waiting asks once per queue and sweep whether there are more messages in it than are taken at a time.
-// Those in flight count: messages of throttled or failed handlings are hidden, and wait all the same.
-func (w *sweep) waiting(ctx context.Context, queue, taker string) (bool, error) {
-	if known, ok := w.backlogs[queue]; ok {
-		return known, nil
-	}
-	var depth port.Depth
-	q, err := w.cfg.Queues.Queue(queue)
-	if err == nil {
-		depth, err = q.Depth(ctx)
-	}
+// pause is how long requests may be visible while their agent is there: agents pause between two calls.
+const pause = 5 * time.Second
+
+// untaken reports that an agent takes no requests, so that one made at that time is most likely still in its
+// queue. Either requests are visible and none is being handled, or one is visible that is as old as the
+// step's. A queue on SQS does not know the age of its messages.
+func (w *sweep) untaken(d port.Depth, claimed core.Time) bool {
 	switch {
-	case errors.Is(err, port.ErrNotFound): // not deployed, or deleted: no queue, no backlog, and the failure counts
-		w.backlogs[queue] = false
-		return false, nil
-	case err != nil:
-		return false, fmt.Errorf("depth of queue %q: %w", queue, err)
+	case d.Visible == 0:
+		return false
+	case d.Oldest == 0:
+		return d.InFlight == 0
 	}
+	oldest := w.cfg.Clock.Now().Add(-d.Oldest)
+	return d.InFlight == 0 && d.Oldest >= pause || !oldest.After(claimed.Std().Add(pause))
+}
+
+// full reports whether a queue holds more messages than are taken at a time. Those in flight count: messages
+// of throttled or failed handlings are hidden, and wait all the same.
+func (w *sweep) full(d port.Depth, taker string) bool {
 	capacity := 0
 	if w.cfg.Capacity != nil {
 		capacity = w.cfg.Capacity(taker)
@@ -154,8 +157,30 @@ func (w *sweep) waiting(ctx context.Context, queue, taker string) (bool, error) 
 	if capacity <= 0 {
 		capacity = port.MaxBatch
 	}
-	w.backlogs[queue] = depth.Visible+depth.InFlight > capacity
-	return w.backlogs[queue], nil
+	return d.Visible+d.InFlight > capacity
+}
+
+func (w *sweep) waiting(ctx context.Context, queue, taker string) (bool, error) {
+	depth, err := w.depth(ctx, queue)
+	return err == nil && w.full(depth, taker), err
+}
+
+// depth asks each queue once in a sweep. A queue that is not deployed, or was deleted, is empty: the failure
+// counts.
+func (w *sweep) depth(ctx context.Context, queue string) (port.Depth, error) {
+	if known, ok := w.depths[queue]; ok {
+		return known, nil
+	}
+	var depth port.Depth
+	q, err := w.cfg.Queues.Queue(queue)
+	if err == nil {
+		depth, err = q.Depth(ctx)
+	}
+	if err != nil && !errors.Is(err, port.ErrNotFound) {
+		return port.Depth{}, fmt.Errorf("depth of queue %q: %w", queue, err)
+	}
+	w.depths[queue] = depth
+	return depth, nil
 }
 
 func (r *Report) add(o Report) {

@@ -201,10 +201,12 @@ func TestFaultsOfOneShardAndOneTask(t *testing.T) {
 	})
 	t.Run("the reminders of incidents", func(t *testing.T) {
 		w, _ := late(t, 1, nil)
+		var log bytes.Buffer
 		w.Sweeping = func(c *supervisor.Config) {
+			c.Logger = slog.New(slog.NewTextHandler(&log, nil))
 			c.Incidents = func(context.Context) (map[string]port.Stopped, error) { return nil, world.ErrFailing }
 		}
-		if r, err := w.SupervisorOn(w.Store, "other").Sweep(ctx); !errors.Is(err, world.ErrFailing) || r.HandedBack != 2 {
+		if r, err := w.SupervisorOn(w.Store, "other").Sweep(ctx); err != nil || r.HandedBack != 2 || !strings.Contains(log.String(), world.ErrFailing.Error()) {
 			t.Errorf("%s, %v", r, err)
 		}
 	})
@@ -308,6 +310,7 @@ func TestReportCountsWhatWasDone(t *testing.T) {
 	w, _ = give(func(d *core.Definition) { d.Steps[0].Retry.MaxFailures = 1 })
 	w.Clock.Advance(6 * time.Second)
 	w.Handle(port.Control) // the undo of a, and of b, is asked for
+	taken(w)
 	w.Clock.Advance(31 * time.Second)
 	if r = sweep(t, w); r.HandedBack != 1 || r.Uncounted > 0 || w.Task("o-1").Step("b").UndoFailures+w.Task("o-1").Step("a").UndoFailures != 1 {
 		t.Errorf("an undo is overdue: %s", r)

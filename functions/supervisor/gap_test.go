@@ -54,6 +54,7 @@ func TestFailedAlertIsNotSettled(t *testing.T) {
 	o.ReplyTo = ""
 	w.Send(port.Intake, o)
 	w.Handle(port.Intake)
+	taken(w)
 	w.Clock.Advance(31 * time.Second)
 	if r := sweep(t, w); r.Errors != 1 || r.Failed != 1 {
 		t.Errorf("%s", r)
@@ -108,6 +109,63 @@ func TestWorkInHandIsNoBacklog(t *testing.T) {
 		}
 		if r := sweep(t, w); r.Uncounted != c.uncounted || r.HandedBack != c.counted {
 			t.Errorf("%s: %s", c.name, r)
+		}
+	}
+}
+
+// P32: a request that its agent has not received is no failed attempt, however few of them wait. What the
+// agent has received counts, and so it does where other requests wait only for a moment.
+func TestAnAgentThatIsAway(t *testing.T) {
+	for name, c := range map[string]struct {
+		ours, others int           // requests of step a, and of other orders
+		held         int           // of them, received by an agent that has died since
+		age          time.Duration // of the others
+		uncounted    int
+	}{
+		"nothing takes its request":                          {1, 0, 0, 0, 1},
+		"the dead agent holds a request of another order":    {1, 1, 1, time.Minute, 1},
+		"the agent has received it, and not answered":        {1, 0, 1, 0, 0},
+		"the queue is empty: it was received, and not done":  {0, 0, 0, 0, 0},
+		"others wait, and nothing takes them":                {0, 1, 0, 10 * time.Second, 1},
+		"others have just come":                              {0, 1, 0, time.Second, 0},
+		"others have come since, and the agent works at one": {0, 2, 1, 10 * time.Second, 0},
+	} {
+		w := world.New(t, world.Definition())
+		w.Sweeping = func(cfg *supervisor.Config) { cfg.Capacity = func(string) int { return 100 } }
+		w.Boot()
+		q, err := w.Queues.Queue(port.Requests("agent-a"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		others := func() {
+			for range c.others {
+				w.Send(q.Name(), &message.Request{Schema: 1})
+			}
+		}
+		if c.age > 31*time.Second {
+			others()
+			w.Clock.Advance(c.age - 31*time.Second)
+		}
+		w.Send(port.Intake, world.Order("o-1"))
+		w.Handle(port.Intake)
+		w.Take(port.Requests("agent-b"))
+		if c.ours == 0 {
+			w.Take(q.Name())
+		}
+		if c.age > 31*time.Second {
+			w.Clock.Advance(31 * time.Second)
+		} else {
+			w.Clock.Advance(31*time.Second - c.age)
+			others()
+			w.Clock.Advance(c.age)
+		}
+		if c.held > 0 {
+			if ds, err := q.Receive(ctx, c.held, 0, time.Hour); len(ds) != c.held || err != nil {
+				t.Fatal(name, len(ds), err)
+			}
+		}
+		if r := sweep(t, w); r.Uncounted != c.uncounted || r.HandedBack != 2-c.uncounted {
+			t.Errorf("%s: %s", name, r)
 		}
 	}
 }

@@ -183,6 +183,42 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
+// unreadable is a store that cannot read one order.
+type unreadable struct {
+	port.Store
+	id string
+}
+
+func (s unreadable) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
+	records, errs := s.Store.Load(ctx, ids)
+	for i, id := range ids {
+		if id == s.id {
+			records[i], errs[i] = nil, port.ErrUnavailable
+		}
+	}
+	return records, errs
+}
+
+// TestOverlapThatCannotBeRead: an order whose end is not known keeps the next from starting.
+func TestOverlapThatCannotBeRead(t *testing.T) {
+	x := newTimed(t, hourly)
+	x.pass(61 * time.Minute)
+	x.Drain()
+	x.want("1100")
+	whole := x.Supervisor
+	x.Supervisor = x.SupervisorOn(unreadable{x.Store, x.tasks()[0]}, "half-blind")
+	x.pass(60 * time.Minute)
+	x.Drain()
+	x.want("1100")
+	if r := x.record(); r.Missed != 1 || r.Skipped[0].Why != "whether the order before, "+x.tasks()[0]+", has ended could not be read" {
+		t.Errorf("%+v", r.Skipped)
+	}
+	x.Supervisor = whole
+	x.pass(60 * time.Minute)
+	x.Drain()
+	x.want("1100", "1300")
+}
+
 // TestOutage: for a day no sweep comes. What is not older than catchUp starts, the rest is skipped and counted.
 func TestOutage(t *testing.T) {
 	s := hourly

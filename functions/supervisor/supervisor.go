@@ -89,7 +89,7 @@ type Report struct {
 // that ends early starves none (rule 17). The error joins the faults of single shards; the Report is valid
 // with it.
 func (s *Supervisor) Sweep(ctx context.Context) (Report, error) {
-	w := sweep{Supervisor: s, pages: s.cfg.PagesPerSweep, backlogs: map[string]bool{}}
+	w := sweep{Supervisor: s, pages: s.cfg.PagesPerSweep, depths: map[string]port.Depth{}}
 	shards := s.cfg.State.Port().Shards()
 	first := s.first(shards)
 	errs := []error{w.schedules(ctx)}
@@ -109,8 +109,8 @@ func (s *Supervisor) Sweep(ctx context.Context) (Report, error) {
 	}
 	if s.cfg.Incidents != nil && ctx.Err() == nil {
 		var err error
-		if w.report.InError, err = s.cfg.Incidents(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("incidents: %w", err))
+		if w.report.InError, err = s.cfg.Incidents(ctx); err != nil { // what is due was done, and the next sweep tries this again
+			s.log.Error("incidents are left for the next sweep", "error", err)
 		}
 	}
 	return w.report, errors.Join(append(errs, w.unread)...)
@@ -122,10 +122,10 @@ const Scheduler = "scheduler"
 // sweep is one Sweep.
 type sweep struct {
 	*Supervisor
-	report   Report
-	pages    int
-	backlogs map[string]bool // by queue; asked once per queue and sweep
-	unread   error           // of the last read that failed
+	report Report
+	pages  int
+	depths map[string]port.Depth // by queue, each asked once
+	unread error                 // of the last read that failed
 }
 
 func (w *sweep) shard(ctx context.Context, shard int) error {

@@ -32,9 +32,14 @@ func begun(t *testing.T, def *core.Definition, n int, change func(*world.World))
 	}
 	for w.Handle(port.Intake) > 0 {
 	}
+	taken(w)
+	return w
+}
+
+// taken lets the agents receive what waits for them, and never answer.
+func taken(w *world.World) {
 	w.Take("requests-agent-a")
 	w.Take("requests-agent-b")
-	return w
 }
 
 func sweep(t *testing.T, w *world.World) supervisor.Report {
@@ -94,10 +99,10 @@ func TestBacklogIsNotCounted(t *testing.T) {
 		w := begun(t, world.Definition(), 5, func(w *world.World) {
 			w.Sweeping = func(s *supervisor.Config) { s.Capacity = func(string) int { return c.capacity } }
 		})
+		w.Clock.Advance(31 * time.Second)
 		for range c.waiting {
 			w.Send("requests-agent-a", &message.Request{Schema: 1})
 		}
-		w.Clock.Advance(31 * time.Second)
 		r := sweep(t, w)
 		if r.Uncounted != c.uncounted || r.HandedBack != 10-c.uncounted {
 			t.Errorf("%+v: %s", c, r)
@@ -138,6 +143,7 @@ func TestErrorIsReported(t *testing.T) {
 		o.ReplyTo = replyTo
 		w.Send(port.Intake, o)
 		w.Handle(port.Intake)
+		taken(w)
 		w.Clock.Advance(31 * time.Second)
 		r := sweep(t, w)
 		task := w.Task("o-1")

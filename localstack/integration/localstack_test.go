@@ -30,8 +30,19 @@ func TestDone(t *testing.T) {
 	}
 	o.oneKeyPerStep()
 	k := o.task()
-	if k.OrderID != o.id || k.ProcessState != "Processed" || k.Steps["book-shipment"].ProcessState != "Processed" || k.LockedBy != "" || k.CompleteBy != "" {
-		t.Errorf("%+v", k)
+	for _, field := range []struct {
+		name      string
+		got, want any
+	}{
+		{"k.OrderID", k.OrderID, o.id},
+		{"k.ProcessState", k.ProcessState, "Processed"},
+		{`k.Steps["book-shipment"].ProcessState`, k.Steps["book-shipment"].ProcessState, "Processed"},
+		{"k.LockedBy", k.LockedBy, ""},
+		{"k.CompleteBy", k.CompleteBy, ""},
+	} {
+		if field.got != field.want {
+			t.Errorf("%s is %v, want %v: %+v", field.name, field.got, field.want, k)
+		}
 	}
 	// Each status but the first has a number, by which the application puts them in order.
 	for _, st := range o.statuses() {
@@ -164,8 +175,23 @@ func TestAlertedAndResubmitted(t *testing.T) {
 	o.submit()
 	o.notified("failed", soon)
 	a := o.alerted()
-	if a.Step != "settle" || a.Code != "http-409" || a.Kind != "first" || a.Deployment == "" || len(a.Commands) != 3 || !strings.Contains(a.Commands[1], "--stack "+a.Deployment+" resubmit "+o.id) || o.task().ProcessState != "Error" {
-		t.Errorf("%+v %+v", a, o.task())
+	if len(a.Commands) != 3 {
+		t.Fatalf("%+v %+v", a, o.task())
+	}
+	for _, field := range []struct {
+		name      string
+		got, want any
+	}{
+		{"a.Step", a.Step, "settle"},
+		{"a.Code", a.Code, "http-409"},
+		{"a.Kind", a.Kind, "first"},
+		{"a.Deployment is empty", a.Deployment == "", false},
+		{"a.Commands[1] resubmits the order", strings.Contains(a.Commands[1], "--stack "+a.Deployment+" resubmit "+o.id), true},
+		{"o.task().ProcessState", o.task().ProcessState, "Error"},
+	} {
+		if field.got != field.want {
+			t.Errorf("%s is %v, want %v: %+v %+v", field.name, field.got, field.want, a, o.task())
+		}
 	}
 	s.send(t, "Control", fmt.Sprintf(`{"schema":1,"kind":"resubmit","task":%q,"id":"resubmit-%s","command":%d}`, o.id, o.id, a.Command))
 	o.notified("completed", soon)
@@ -240,7 +266,10 @@ func TestLongWork(t *testing.T) {
 	})
 	o.submit()
 	<-inside
-	s.send(t, "Replies", fmt.Sprintf(`{"schema":2,"agent":"payment","task":%q,"run":0,"step":"film","attempt":1,"operation":"do","outcome":"progress","percent":40,"note":"frames","waited":0}`, o.id))
+	s.send(t, "Replies",
+		fmt.Sprintf(
+			`{"schema":2,"agent":"payment","task":%q,"run":0,"step":"film","attempt":1,"operation":"do","outcome":"progress","percent":40,"note":"frames","waited":0}`,
+			o.id))
 	waitFor(t, "progress", func() bool { return strings.Contains(o.item(), "frames") })
 	s.cli(t, "", ok, []string{"show", o.id}, "at 40 % (frames)")
 	release <- struct{}{}

@@ -140,7 +140,10 @@ func afterRestart(function string) use {
 // written again.
 func undefined(s *site, t *testing.T) func() bool {
 	table := aws.String(s.outputs["EngineDefinitionsTable"])
-	all, err := s.dynamo.Scan(t.Context(), &dynamodb.ScanInput{TableName: table, ProjectionExpression: aws.String("#h"), ExpressionAttributeNames: map[string]string{"#h": tables.DefinitionKey}})
+	all, err := s.dynamo.Scan(t.Context(), &dynamodb.ScanInput{
+		TableName: table, ProjectionExpression: aws.String("#h"),
+		ExpressionAttributeNames: map[string]string{"#h": tables.DefinitionKey},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -371,7 +374,11 @@ func (s *site) isFor(d denial, g grant) bool {
 // unseen are the grants that MiniStack cannot show to be needed, with the reason; docs/localstack.md
 // lists them too.
 func unseen(g grant) string {
-	own := map[string]string{"Scheduler": "Intake IntakeHigh Replies Control TaskMessages", "AgentInventory": "RequestsInventory", "AgentPayment": "RequestsPayment", "AgentShipping": "RequestsShipping", "AgentNotification": "RequestsNotification RequestsNotificationHigh"}
+	own := map[string]string{
+		"Scheduler": "Intake IntakeHigh Replies Control TaskMessages", "AgentInventory": "RequestsInventory",
+		"AgentPayment": "RequestsPayment", "AgentShipping": "RequestsShipping",
+		"AgentNotification": "RequestsNotification RequestsNotificationHigh",
+	}
 	switch {
 	case strings.HasPrefix(g.action, "logs:"):
 		return "Lambda itself writes the logs, and MiniStack's does so without asking"

@@ -62,7 +62,7 @@ func outsideCalls(actor string) []outside {
 				return err
 			})
 		}},
-		{"cancel", []grant{on("sqs:SendMessage", "Control")}, func(t *testing.T, u *user, o *order) error {
+		{"cancel", []grant{on("sqs:SendMessage", "IntakeHigh")}, func(t *testing.T, u *user, o *order) error {
 			return with(t, u, func(c *client.Client) error {
 				_, err := c.Cancel(t.Context(), o.id)
 				if errors.Is(err, client.ErrRefused) && !errors.Is(err, client.ErrForbidden) {
@@ -73,7 +73,15 @@ func outsideCalls(actor string) []outside {
 		}},
 	}
 	if actor == "Operator" {
-		calls = append(calls, outside{"list", []grant{on("dynamodb:Query", "Tasks/index/complete-by")}, func(t *testing.T, u *user, _ *order) error {
+		calls = append(calls, outside{"undo", []grant{on("sqs:SendMessage", "Control")}, func(t *testing.T, u *user, o *order) error {
+			return with(t, u, func(c *client.Client) error {
+				_, err := c.Undo(t.Context(), o.id)
+				if errors.Is(err, client.ErrRefused) && !errors.Is(err, client.ErrForbidden) {
+					return nil // a processed order cannot be undone: the command came through
+				}
+				return err
+			})
+		}}, outside{"list", []grant{on("dynamodb:Query", "Tasks/index/complete-by")}, func(t *testing.T, u *user, _ *order) error {
 			return with(t, u, func(c *client.Client) error {
 				for _, err := range c.List(t.Context(), client.Query{}) {
 					return err

@@ -106,7 +106,12 @@ func (s *site) synthesise(ctx context.Context) error {
 		return err
 	}
 	workflows := []string{"../workflows/order.yaml"}
-	for name, text := range map[string]string{"stopping.yaml": stopping, "pausing.yaml": pausing, "ticking.yaml": ticking, "asking.yaml": asking, "linking.yaml": linking, "going.yaml": going, "filming.yaml": filming, "writing.yaml": writing, "family.yaml": family, "leaf.yaml": leaf, "thirty.yaml": chain("thirty", links, "undo"), "calm.yaml": chain("calm", 2, "undo"), "tight.yaml": chain("tight", tightBudget+2, "stop")} {
+	for name, text := range map[string]string{
+		"stopping.yaml": stopping, "pausing.yaml": pausing, "ticking.yaml": ticking, "asking.yaml": asking,
+		"linking.yaml": linking, "going.yaml": going, "filming.yaml": filming, "writing.yaml": writing,
+		"family.yaml": family, "leaf.yaml": leaf, "thirty.yaml": chain("thirty", links, "undo"),
+		"calm.yaml": chain("calm", 2, "undo"), "tight.yaml": chain("tight", tightBudget+2, "stop"),
+	} {
 		path := filepath.Join(s.dir, name)
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			return err
@@ -156,8 +161,12 @@ func (s *site) listen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	policy := fmt.Sprintf(`{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":{"Service":"sns.amazonaws.com"},"Action":"sqs:SendMessage","Resource":%q}]}`, arn)
-	if _, err := s.sqs.SetQueueAttributes(ctx, &sqs.SetQueueAttributesInput{QueueUrl: made.QueueUrl, Attributes: map[string]string{"Policy": policy}}); err != nil {
+	policy := fmt.Sprintf(
+		`{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":{"Service":"sns.amazonaws.com"},"Action":"sqs:SendMessage","Resource":%q}]}`,
+		arn)
+	if _, err := s.sqs.SetQueueAttributes(ctx, &sqs.SetQueueAttributesInput{
+		QueueUrl: made.QueueUrl, Attributes: map[string]string{"Policy": policy},
+	}); err != nil {
 		return err
 	}
 	_, err = s.sns.Subscribe(ctx, &sns.SubscribeInput{

@@ -101,7 +101,7 @@ func isLocal(endpoint string) (bool, error) {
 	return err == nil && ip.Unmap().IsLoopback(), nil
 }
 
-// WithCallTimeout gives the calls made with this context another limit: a long poll needs it.
+// WithCallTimeout gives the calls made with this context another limit.
 func WithCallTimeout(ctx context.Context, limit time.Duration) context.Context {
 	return wire.WithCallTimeout(ctx, limit)
 }

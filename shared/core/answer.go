@@ -2,6 +2,7 @@ package core
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -16,8 +17,13 @@ func (r *deciding) answered(_ int, ev Event) (string, error) {
 		return r.refuseAnswer(-1, e, reason)
 	}
 	var took []int
+	var unchanged string // reason if the answer changes nothing, or may count later
+	voted := false
 	for _, i := range steps {
-		vote, why := r.voteOf(i, e)
+		vote, note, why := r.voteOf(i, e)
+		if r.err != nil {
+			return "", nil
+		}
 		if why != "" {
 			if reason == "" {
 				reason = why
@@ -25,12 +31,16 @@ func (r *deciding) answered(_ int, ev Event) (string, error) {
 			continue
 		}
 		took = append(took, i)
+		unchanged, voted = cmp.Or(unchanged, note), voted || vote != nil && note == ""
 		r.addVote(i, vote)
 	}
 	if len(took) == 0 {
 		return r.refuseAnswer(steps[0], e, reason)
 	}
 	v := Verdict{ID: e.ID, Command: "answer", Accepted: true, At: r.at.Now}
+	if !voted {
+		v.Reason = TrimMessage(unchanged)
+	}
 	if v.Note = TrimMessage(e.Note); v.Note != "" {
 		v.By = e.By
 	}
@@ -69,45 +79,61 @@ func (r *deciding) addressed(e Answered) (steps []int, reason string) {
 	return nil, "step " + e.Step + " is not one that is answered"
 }
 
-// voteOf is the vote that an answer adds to a step, nil where it changes nothing, or why it is refused.
-func (r *deciding) voteOf(i int, e Answered) (vote *Vote, refused string) {
-	s, d := &r.t.Steps[i], &r.def.Steps[i]
+// voteOf returns the vote that an answer adds to a step, or nil if it changes nothing. The note of an accepted answer
+// says who decided before, or what decides whether the answer counts. A non-empty refused says why it is refused.
+func (r *deciding) voteOf(i int, e Answered) (vote *Vote, note, refused string) {
+	s := &r.t.Steps[i]
 	value, reason := r.answerValue(i, e.Value)
 	switch mode := modeOf(r.t); {
 	case mode != going && mode != errForward:
-		return nil, "the order goes no longer forward; it is " + string(r.t.ProcessState)
+		return nil, "", "the order goes no longer forward; it is " + string(r.t.ProcessState)
 	case e.Run != r.t.Run:
-		return nil, fmt.Sprintf("the order is in run %d, and the answer is for run %d; look at it again", r.t.Run, e.Run)
+		return nil, "", fmt.Sprintf("the order is in run %d, and the answer is for run %d; look at it again", r.t.Run, e.Run)
 	case s.State == Skipped:
-		return nil, "step " + s.Name + " was skipped"
+		return nil, "", "step " + s.Name + " was skipped"
 	case e.Step != "" && e.Round != s.round():
-		return nil, fmt.Sprintf("step %s is in round %d, and the answer is for round %d; look at it again", s.Name, s.round(), e.Round)
+		return nil, "", fmt.Sprintf("step %s is in round %d, and the answer is for round %d; look at it again", s.Name, s.round(), e.Round)
 	case reason != "":
-		return nil, reason
+		return nil, "", reason
 	}
+	question, known := r.questionOf(i)
+	if r.err != nil {
+		return nil, "", ""
+	}
+	if why := question.excludes(e.By); why != "" {
+		return nil, "", why
+	}
+	if was, at, decided := s.decision(); decided {
+		by := fmt.Sprintf("step %s was decided%s: %s by %s", s.Name, at, shown(was.Value), was.By)
+		switch {
+		case was.By == ByTimeout && string(was.Value) == "null":
+			return nil, "", "the time for an answer to step " + s.Name + " was over" + at
+		case bytes.Equal(was.Value, value):
+			return nil, by, ""
+		}
+		return nil, "", by
+	}
+	if !known {
+		note = fmt.Sprintf("step %s has not begun; the answer counts if %s may answer it then", s.Name, e.By)
+	}
+	vote, refused = r.newVote(i, e.By, value)
+	return vote, note, refused
+}
+
+// newVote returns the vote of a person on an undecided step, nil if it is there already, or why it is refused.
+func (r *deciding) newVote(i int, by string, value json.RawMessage) (vote *Vote, refused string) {
+	s, event := &r.t.Steps[i], r.def.Steps[i].Answer.Event != ""
 	a := s.Answers
 	if a == nil {
 		a = &Answers{}
 	}
-	if was, at, decided := s.decision(); decided {
-		switch {
-		case was.By == ByTimeout && string(was.Value) == "null":
-			return nil, "the time for an answer to step " + s.Name + " was over" + at
-		case bytes.Equal(was.Value, value):
-			return nil, ""
-		}
-		return nil, fmt.Sprintf("step %s was decided%s: %s by %s", s.Name, at, shown(was.Value), was.By)
-	}
-	if why := a.excludes(e.By); why != "" {
-		return nil, why
-	}
-	at := slices.IndexFunc(a.Votes, func(v Vote) bool { return v.By == e.By })
+	at := slices.IndexFunc(a.Votes, func(v Vote) bool { return v.By == by })
 	switch {
 	case at >= 0 && bytes.Equal(a.Votes[at].Value, value):
 		return nil, ""
 	case at >= 0:
-		return nil, e.By + " has answered step " + s.Name + " before, with " + shown(a.Votes[at].Value) + " at " + a.Votes[at].At.String()
-	case d.Answer.Event != "" && len(a.Votes) > 0: // the first one counts, also before the claim
+		return nil, by + " has answered step " + s.Name + " before, with " + shown(a.Votes[at].Value) + " at " + a.Votes[at].At.String()
+	case event && len(a.Votes) > 0: // the first one counts, also before the claim
 		if bytes.Equal(a.Votes[0].Value, value) {
 			return nil, ""
 		}
@@ -115,11 +141,36 @@ func (r *deciding) voteOf(i int, e Answered) (vote *Vote, refused string) {
 	case len(a.Votes) >= MaxVoters:
 		return nil, fmt.Sprintf("%d people have answered step %s, which is the most that can", MaxVoters, s.Name)
 	}
-	vote = &Vote{By: e.By, Value: value, At: r.at.Now}
-	if d.Answer.Event != "" && !r.holdsVote(i, vote) {
-		return nil, fmt.Sprintf("the event's value of %d bytes does not fit into the task's document beside the outputs of its steps; store the data elsewhere and send a reference", len(value))
+	vote = &Vote{By: by, Value: value, At: r.at.Now}
+	if event && !r.holdsVote(i, vote) {
+		return nil, fmt.Sprintf("the event's value of %d bytes does not fit into the task's document beside the outputs of its steps; "+
+			"store the data elsewhere and send a reference", len(value))
 	}
 	return vote, ""
+}
+
+// questionOf returns who may answer a step: what its claim has stored, or, before the claim, what its question evaluates to. That is not
+// known while a step that the question reads has not ended.
+func (r *deciding) questionOf(i int) (question *Answers, known bool) {
+	s, d := &r.t.Steps[i], &r.def.Steps[i]
+	if s.Answers != nil && s.Answers.Need > 0 {
+		return s.Answers, true
+	}
+	if d.Input != nil {
+		for _, name := range r.def.Expr.InputReads(i) {
+			if before := r.t.Step(name); before == nil || !before.passed() {
+				return &Answers{}, false
+			}
+		}
+	}
+	text, err := r.input(i, Do)
+	if err == nil && r.err == nil {
+		question, _, err = readQuestion(text, d.Timeout)
+	}
+	if err != nil || r.err != nil { // the claim fails with that
+		return &Answers{}, false
+	}
+	return question, true
 }
 
 // decision is what was decided of a step, and when; also where it takes effect at the next Resubmit only.
@@ -191,6 +242,19 @@ func (s *Step) answers() *Answers {
 	}
 	s.Answers = &a
 	return s.Answers
+}
+
+// refuseEarly stores a verdict for each vote that came before the claim and does not count in it: its sender has read that it is kept
+// (P36). The verdict has no ID, because a vote has none.
+func (r *deciding) refuseEarly(i int, early []Vote) {
+	sent := r.verdict
+	for _, v := range early {
+		_, why := r.answerValue(i, v.Value)
+		if why = cmp.Or(why, r.t.Steps[i].Answers.excludes(v.By)); why != "" {
+			r.keepVerdict(i, Verdict{Command: "answer", Reason: TrimMessage(why), By: v.By, At: r.at.Now})
+		}
+	}
+	r.verdict = sent
 }
 
 // keepVerdict stores the verdict of an answer in its step (P36).

@@ -33,6 +33,7 @@ func (r *deciding) askedByParent(_ int, ev Event) (string, error) {
 	}
 	switch mode := modeOf(t); {
 	case e.Ask == AskStart && mode == compensated && newer:
+		r.followParent(e.To)
 		again := Resubmit{}
 		if r.def.Deadline != 0 {
 			again.Deadline = r.at.Now.Add(r.def.Deadline)
@@ -59,6 +60,14 @@ func (r *deciding) askedByParent(_ int, ev Event) (string, error) {
 	return "the child is " + string(t.ProcessState), nil
 }
 
+// followParent pins an undone child to the definition that its parent's step names now, because its next run is all new (P41). A
+// child that cannot be pinned to it keeps its own.
+func (r *deciding) followParent(to *Definition) {
+	if to != nil && to.Name == r.t.Workflow && to.Hash != r.t.Definition {
+		_ = r.pin(to)
+	}
+}
+
 // notifyParent notifies the parent where its child is at an end, or has stopped.
 func (r *deciding) notifyParent() {
 	t := r.t
@@ -83,5 +92,5 @@ func (r *deciding) notifyParent() {
 
 // only says what an operator can do with a child.
 func (p *Parent) only() string {
-	return fmt.Sprintf("the order is child %d of step %s of %s, which decides about it; a child in Error can be resubmitted, resolved or closed, and for all else give the command to %s", p.Index, p.Step, p.OrderID, p.OrderID)
+	return fmt.Sprintf("the order is child %d of step %s of %s, which decides about it; a child in Error can be resubmitted, moved, resolved or closed, and for all else give the command to %s", p.Index, p.Step, p.OrderID, p.OrderID)
 }

@@ -1,6 +1,10 @@
 package core
 
-import "cmp"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
 
 // maxVerdicts is how many answers to commands a task keeps (P5).
 const maxVerdicts = 8
@@ -204,7 +208,7 @@ func (r *deciding) resubmitCommand(_ int, ev Event) (string, error) {
 	mode := modeOf(r.t)
 	switch mode {
 	case errForward, errUndo, compensated:
-		if r.t.Parent != nil && (mode == compensated || e.To != nil) {
+		if r.t.Parent != nil && mode == compensated {
 			return r.reject(e.ID, "resubmit", r.t.Parent.only())
 		}
 	case cancelled, processed, closed:
@@ -330,29 +334,65 @@ func (r *deciding) resolveCommand(_ int, ev Event) (string, error) {
 		return r.reject(e.ID, "resolve", reason)
 	}
 	i := r.t.index(e.Step)
-	if reason := r.resolveRefusal(i, e.Fact); reason != "" {
+	reason := r.resolveRefusal(i, e.Fact)
+	if reason == "" && len(e.Output) > 0 {
+		reason = r.statedOutputRefusal(i, e)
+	}
+	if reason != "" {
 		return r.reject(e.ID, "resolve", reason)
 	}
 	s := &r.t.Steps[i]
 	r.t.Command++
-	r.accept(e.ID, "resolve", "")
+	r.accept(e.ID, "resolve", e.note())
 	if s.Children != nil { // P41: of those that cannot be undone any more; the Resubmit goes on with the others
 		s.Children = s.Children.settled()
 		return "", nil
 	}
 	s.Resolved = &Resolved{Fact: e.Fact, Command: r.t.Command, At: r.at.Now}
-	undo := r.t.Phase == Undoing || s.State == UndoWait // P42: undone alone
+	undo := r.resolvesUndo(i)
 	switch {
 	case undo && e.Fact == Happened:
 		s.State = UndoWait
 	case undo:
 		r.undone(i)
 	case e.Fact == Happened:
-		r.finish(i, nil)
+		r.finish(i, e.Output)
 	default: // it proves the attempts before it (P22a)
 		r.setNoEffect(i)
 	}
 	return "", nil
+}
+
+// resolvesUndo reports whether a fact about the step is about its undo: also of one that is undone alone (P42).
+func (r *deciding) resolvesUndo(i int) bool {
+	return r.t.Phase == Undoing || r.t.Steps[i].State == UndoWait
+}
+
+// note says in the history what more the command did.
+func (e *Resolve) note() string {
+	if len(e.Output) == 0 {
+		return ""
+	}
+	return "with an output for " + e.Step
+}
+
+// MaxOutput is the largest output of a step, in bytes: a reply must fit into one message.
+const MaxOutput = 48 << 10
+
+// statedOutputRefusal says why the output of a Resolve cannot be kept; "" if it can.
+func (r *deciding) statedOutputRefusal(i int, e Resolve) string {
+	switch {
+	case e.Fact != Happened:
+		return "only a step that happened has an output; fix: leave the output out"
+	case r.resolvesUndo(i):
+		return "the step is being undone, and its undo uses no output; fix: leave the output out"
+	case len(e.Output) > MaxOutput:
+		return fmt.Sprintf("the output has %d bytes, the limit is %d; store large data elsewhere and give a reference", len(e.Output), MaxOutput)
+	case !r.outputFits(i, e.Output):
+		return fmt.Sprintf("the output of step %s (%d bytes) does not fit into the task's document of at most %d bytes beside what it holds and a reserve; give a shorter one",
+			e.Step, len(e.Output), r.at.SizeLimit.Limit)
+	}
+	return ""
 }
 
 func (r *deciding) resolveRefusal(i int, fact Fact) string {
@@ -393,19 +433,25 @@ func (r *deciding) lastActivity(i int) Time {
 	return r.t.Steps[i].LastStopBy.Add(skew)
 }
 
-// closeCommand is the operator's decision to end a task in Error as it stands (P48). Its steps keep their
-// states: what they did stays as the operator found it.
+// closeCommand is the operator's decision to end a task as it stands (P48). Its steps keep their states: what
+// they did stays as the operator found it. Children that never answered are cancelled, in case their requests
+// still arrive.
 func (r *deciding) closeCommand(_ int, ev Event) (string, error) {
 	e := ev.(Close)
 	if reason := r.checkCommand(e.Command); reason != "" {
 		return r.reject(e.ID, "close", reason)
 	}
-	if reason := r.closeRefusal(); reason != "" {
+	if reason := r.closeRefusal(e.Absent); reason != "" {
 		return r.reject(e.ID, "close", reason)
 	}
 	r.t.Command++
 	r.accept(e.ID, "close", "")
 	r.clearEnd()
+	for i := range r.t.Steps {
+		if s := &r.t.Steps[i]; s.Children.running() {
+			s.children().Stopped = true
+		}
+	}
 	r.t.Closing = &Closing{By: e.By, Reason: TrimMessage(e.Reason)}
 	r.enterEnd(Closed)
 	return "", nil
@@ -413,14 +459,22 @@ func (r *deciding) closeCommand(_ int, ev Event) (string, error) {
 
 // closeRefusal says why the task cannot be closed; "" where that is possible. Nothing may be able to take
 // effect afterwards, since what the operator found is what stays.
-func (r *deciding) closeRefusal() string {
-	if r.t.ProcessState != Error {
+func (r *deciding) closeRefusal(absent []string) string {
+	silent := false // it waits for children that never answer
+	for i := range r.t.Steps {
+		for _, id := range r.t.OpenChildren(&r.t.Steps[i]) {
+			if !slices.Contains(absent, id) {
+				return "step " + r.t.Steps[i].Name +
+					" has children that have not ended, for instance " + id + "; end those first"
+			}
+			silent = true
+		}
+	}
+	if r.t.ProcessState != Error && !silent {
 		return "only a task in Error can be closed; this one is " + string(r.t.ProcessState)
 	}
 	for i := range r.t.Steps {
 		switch s := &r.t.Steps[i]; {
-		case s.State == Waiting && s.Children.running():
-			return "step " + s.Name + " has children that have not ended; end those first: list them by their IDs, " + Parent{OrderID: r.t.OrderID, Step: s.Name}.ChildID() + " and so on"
 		case s.InFlight():
 			return "step " + s.Name + " is in flight; wait for its reply, or until its time has passed (" + s.CompleteBy.String() + ") and the Supervisor has looked at it"
 		case s.Attempted() && r.at.Now <= r.lastActivity(i):

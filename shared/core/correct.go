@@ -1,6 +1,7 @@
 package core
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 )
@@ -47,6 +48,8 @@ func (r *deciding) correctRefusal(i int, e Resubmit, mode mode) string {
 		return "step " + e.Step + " calls no agent; only a call can get another input"
 	case len(e.Input) > MaxInput:
 		return fmt.Sprintf("the new input has %d bytes, the limit is %d; store large data elsewhere and give a reference", len(e.Input), MaxInput)
+	case bytes.Contains(RedactJSON(e.Input), []byte(hiddenToken)):
+		return "the new input holds a token of an answer, or stands where one was hidden; tokens are not stored, so only the definition can send one; fix: leave it out"
 	case mode == compensated: // its next run has keys of its own
 		return ""
 	}

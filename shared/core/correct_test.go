@@ -43,6 +43,7 @@ func TestAnotherInputIsRefused(t *testing.T) {
 		"unknown":            {prove, "x", corrected, "no such step"},
 		"too large":          {prove, "b", json.RawMessage(`"` + strings.Repeat("x", core.MaxInput-1) + `"`), "the limit is 32768"},
 		"largest":            {prove, "b", json.RawMessage(`"` + strings.Repeat("x", core.MaxInput-2) + `"`), ""},
+		"with a token":       {prove, "b", json.RawMessage(`"00000000.MC9hL2Fubg.dXllGwql4haxUySnKXUr6A"`), "holds a token"},
 		"undone by hand":     {func(d *desk) { d.decide(core.Resolve{ID: "f", Command: 0, Step: "b", Fact: core.Undone}) }, "b", corrected, "happened and was undone"},
 		"asked after it":     {func(d *desk) { prove(d); d.decide(core.Resubmit{ID: "g", Command: 1}); d.decide(failed("b", 2)) }, "b", corrected, "not proven"},
 		"its fact is before": {func(d *desk) { prove(d); d.task.Steps[1].NoEffect = 0 }, "b", corrected, "not proven"},

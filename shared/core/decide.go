@@ -9,8 +9,9 @@ import "encoding/json"
 //
 // Errors: ErrOrderNeeded, ErrStale, ErrUnfit, or a *Refusal for the sender. Everything else
 // is answered by the Decision: the event was accepted, or it changes nothing (Ignored says why)
-// and the effects that it once caused are emitted again (P12).
+// and the effects that it once caused are emitted again (P12). Tokens of answers in the event are not kept (P39).
 func Decide(def *Definition, order []byte, task *Task, ev Event, at At) (Decision, error) {
+	ev = redacted(ev)
 	if task == nil {
 		return decideUnknown(def, order, ev, at)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -136,14 +137,23 @@ const (
 	maxFailedAt    = 20
 )
 
+// MaxID is the longest ID of a task, in bytes.
+const MaxID = 128
+
 // ChildID is the ID of a child task. The order of a task never changes, and that of a child can in the parent's next
-// run: so that run has children of its own.
+// run: so that run has children of its own. An ID longer than MaxID ends with its hash, after two ChildMarks,
+// which no other ID has: every child of every order has an ID that its readers accept.
 func (p Parent) ChildID() string {
 	id := p.OrderID + ChildMark + p.Step + ChildMark + strconv.Itoa(p.Index)
 	if p.Run > 0 {
 		id += "." + strconv.Itoa(p.Run)
 	}
-	return id
+	if len(id) <= MaxID {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	tail := ChildMark + ChildMark + hex.EncodeToString(sum[:16])
+	return id[:MaxID-len(tail)] + tail
 }
 
 // ChildMark stands in the IDs of child tasks only.
@@ -187,7 +197,13 @@ func PersonName(name string) bool {
 	if name == "" || len(name) > MaxAnswerBy || !utf8.ValidString(name) {
 		return false
 	}
-	return !strings.ContainsFunc(name, func(c rune) bool { return c < ' ' || c == 0x7f || strings.ContainsRune("<>&\"\\\u2028\u2029", c) })
+	return !strings.ContainsFunc(name, func(c rune) bool { return Unprintable(c) || strings.ContainsRune("<>&\"\\", c) })
+}
+
+// Unprintable reports a character that could control a terminal, forge a line, or change the order of what stands beside it: a
+// control character, a separator of lines or paragraphs, or a control of writing direction. Names, codes and reasons have none.
+func Unprintable(c rune) bool {
+	return unicode.IsControl(c) || c == '\u2028' || c == '\u2029' || unicode.Is(unicode.Bidi_Control, c)
 }
 
 // Schedule starts orders of a workflow by the clock. The core makes nothing of it; package schedule and the Supervisor do.
@@ -257,6 +273,7 @@ type Environment struct {
 // step (P20); its text is shown to the operator and must not contain order data.
 type Expressions interface {
 	Input(step int, env Environment) (json.RawMessage, error)
+	InputReads(step int) []string                                 // names of the steps whose results Input depends on
 	UndoInput(step int, env Environment) (json.RawMessage, error) // only called where Undo.Input is set
 	When(step int, env Environment) (bool, error)
 	Output(env Environment) (json.RawMessage, error)   // only called where Output is set

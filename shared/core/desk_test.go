@@ -31,7 +31,11 @@ type expressions struct {
 	input  map[int]func(core.Environment) (json.RawMessage, error)
 	undo   map[int]func(core.Environment) (json.RawMessage, error)
 	output func(core.Environment) (json.RawMessage, error)
+	reads  map[int][]string // steps that an input reads
 }
+
+// InputReads is what a test says.
+func (x *expressions) InputReads(i int) []string { return x.reads[i] }
 
 // CheckAnswer accepts all but objects, Refused refuses "no".
 func (x *expressions) CheckAnswer(_ int, value json.RawMessage) error {

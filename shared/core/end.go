@@ -228,6 +228,11 @@ func (r *deciding) emitFinal() {
 	if RaisesAlert(r.def, t) {
 		r.emit(r.alert())
 	}
+	for i := range t.Steps {
+		if t.ProcessState == Closed && t.Steps[i].State == Waiting && t.Steps[i].Children.running() { // P48
+			r.askOpen(i, "")
+		}
+	}
 }
 
 // RaisesAlert reports whether the operator is notified of the present end (P11): of every Error, and where its workflow asks

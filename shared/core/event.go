@@ -115,13 +115,18 @@ type Resolve struct {
 	Command int
 	Step    string
 	Fact    Fact
+	Output  json.RawMessage // what the step returned; nil if that is not stated
 	Sender
 }
 
-// Close is the operator's decision to end a task in Error as it stands (P48).
+// Close is the operator's decision to end a task as it stands: one in Error, or one whose children never
+// answer (P48).
 type Close struct {
 	ID      string
 	Command int
+	// Absent lists the open children that will not end by themselves, as the actor that decides has found
+	// them: they are not stored, are damaged, or have ended.
+	Absent []string
 	Sender
 }
 
@@ -167,6 +172,7 @@ type AskChild struct {
 	Priority    string          `json:"priority,omitempty"`
 	Order       json.RawMessage `json:"order"`
 	ContentHash string          `json:"-"` // of the order, set by the actor that stores it
+	To          *Definition     `json:"-"` // definition named by Definition, set by the actor if an undone child has another one
 }
 
 // ChildState is how a child task has ended, or that it has stopped.

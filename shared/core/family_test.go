@@ -63,7 +63,15 @@ func newHousehold(rt *rapid.T) *household {
 			return json.RawMessage(repeated(`"i"`, max(items, 1))), nil
 		}}}
 	child.Expr, child.Hash, parent.Hash = &expressions{}, "c", "p"
-	for _, def := range []*core.Definition{parent, child} {
+	// What both can be moved to: children with one more step, and a definition that no child may get.
+	newer, final := *child, *child
+	newer.Hash, newer.Steps = "c2", append(slices.Clone(child.Steps), step("z", after("y"), failures(3)))
+	final.Hash, final.Steps = "c3", append(slices.Clone(child.Steps), step("z", after("y"), failures(3)))
+	final.Steps[2].PointOfNoReturn = true
+	moved, each := *parent, *parent.Steps[0].Each
+	moved.Hash, moved.Steps = "p2", slices.Clone(parent.Steps)
+	each.Definition, moved.Steps[0].Each = newer.Hash, &each
+	for _, def := range []*core.Definition{parent, child, &newer, &final, &moved} {
 		def.Link()
 		h.defs[def.Hash] = def
 	}
@@ -77,17 +85,19 @@ func newHousehold(rt *rapid.T) *household {
 
 func (h *household) ids() []string { return slices.Sorted(maps.Keys(h.tasks)) }
 
-// decide takes an event to a task and commits; dies: the process ends before it has sent anything.
-func (h *household) decide(id string, ev core.Event, dies bool) {
+// decide takes an event to a task and commits; dies: the process ends before it has sent anything. It returns the verdict of a
+// command.
+func (h *household) decide(id string, ev core.Event, dies bool) *core.Verdict {
 	task := h.tasks[id]
 	var def *core.Definition
 	switch e := ev.(type) {
 	case core.Submitted:
 		def, h.orders[id] = h.defs["p"], json.RawMessage(`{}`)
 	case core.AskChild:
-		def = h.defs["c"]
-		if task == nil {
+		if def = h.defs[e.Definition]; task == nil {
 			h.orders[id] = e.Order
+		} else if task.Definition != e.Definition {
+			e.To, ev = def, e
 		}
 	}
 	if task != nil {
@@ -103,7 +113,7 @@ func (h *household) decide(id string, ev core.Event, dies bool) {
 		h.tasks[id] = &next
 	}
 	if dies {
-		return
+		return dec.Verdict
 	}
 	for _, e := range dec.Effects {
 		h.send(e)
@@ -111,6 +121,7 @@ func (h *household) decide(id string, ev core.Event, dies bool) {
 	if dec.Settles {
 		h.tasks[id] = core.Settled(h.tasks[id])
 	}
+	return dec.Verdict
 }
 
 func (h *household) send(e core.Effect) {
@@ -195,11 +206,32 @@ func (h *household) operate(cancels bool) {
 		if h.commands > 40 || rapid.Bool().Draw(h.T, "healed") { // or the service refuses the same for ever
 			clear(h.refused)
 		}
+		if rapid.IntRange(0, 2).Draw(h.T, "moved") == 0 {
+			h.move(id, task)
+			continue
+		}
 		if id == "p" && rapid.IntRange(0, 2).Draw(h.T, "undone") == 0 {
 			h.decide(id, core.UndoCommand{ID: h.command(), Command: task.Command}, false)
 			continue
 		}
 		h.decide(id, core.Resubmit{ID: h.command(), Command: task.Command}, false)
+	}
+}
+
+// move pins what has stopped to another definition, and goes on with it or leaves that to a later command.
+func (h *household) move(id string, task *core.Task) {
+	to, number := h.defs["p2"], task.Command
+	if id != "p" {
+		to = h.defs[rapid.SampledFrom([]string{"c2", "c3"}).Draw(h.T, "to")]
+	}
+	var v *core.Verdict
+	if rapid.Bool().Draw(h.T, "goes on") {
+		v = h.decide(id, core.Resubmit{ID: h.command(), Command: number, To: &core.Target{Definition: to}}, false)
+	} else {
+		v = h.decide(id, core.Move{ID: h.command(), Command: number, To: core.Target{Definition: to}}, false)
+	}
+	if refused := task.ResendAt != 0 || to.Hash == "c3"; v.Accepted == refused && to.Hash != task.Definition {
+		h.Fatalf("%s to %s: %+v%s", id, to.Hash, v, h.shown())
 	}
 }
 
@@ -304,11 +336,12 @@ func (h *household) whole() {
 				stands++
 			}
 		}
-		if want := map[core.State]int{core.Processed: 2}[t.ProcessState]; stands != want {
+		steps := len(h.defs[t.Definition].Steps)
+		if want := map[core.State]int{core.Processed: steps}[t.ProcessState]; stands != want {
 			h.Fatalf("child %s is %s, and %d effects stand%s", id, t.ProcessState, stands, h.shown())
 		}
 		if t.Parent.Run == p.Run {
-			done += stands / 2
+			done += stands / steps
 		} else if stands > 0 {
 			h.Fatalf("child %s of an earlier run still stands%s", id, h.shown())
 		}

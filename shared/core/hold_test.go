@@ -146,13 +146,29 @@ func TestAPollEndsAfterPollFor(t *testing.T) {
 				break
 			}
 			s := d.task.Step("a")
-			if wait := s.WakeAt.Sub(d.now); s.State != core.Pending || s.FailureCount != 0 || d.task.Hops != hops-1 || s.Error.Since != from || wait < min(7*core.Minute, most-d.now.Sub(from)) {
-				t.Fatalf("attempt %d: %s, %d failures, %d hops after %d, %+v, again after %s", attempt, states(d.task), s.FailureCount, d.task.Hops, hops, s.Error, wait)
+			wait := s.WakeAt.Sub(d.now)
+			for _, field := range []struct {
+				name      string
+				got, want any
+			}{
+				{"s.State", s.State, core.Pending},
+				{"s.FailureCount", s.FailureCount, 0},
+				{"d.task.Hops", d.task.Hops, hops - 1},
+				{"s.Error.Since", s.Error.Since, from},
+				{"wait >= min(7*core.Minute, most-d.now.Sub(from))", wait >= min(7*core.Minute, most-d.now.Sub(from)), true},
+			} {
+				if field.got != field.want {
+					t.Fatalf(
+						"%s is %v, want %v: attempt %d: %s, %d failures, %d hops after %d, %+v, again after %s",
+						field.name, field.got, field.want, attempt, states(d.task), s.FailureCount,
+						d.task.Hops, hops, s.Error, wait)
+				}
 			}
 			d.now = s.WakeAt
 			d.decide(wake("a", attempt))
 		}
-		if s := d.task.Step("a"); d.now.Sub(from) != most || s.FailureCount != 0 || !strings.HasPrefix(s.Error.Message, text) || s.Error.Since != 0 || s.Error.Polling != 0 {
+		if s := d.task.Step("a"); d.now.Sub(from) != most || s.FailureCount != 0 ||
+			!strings.HasPrefix(s.Error.Message, text) || s.Error.Since != 0 || s.Error.Polling != 0 {
 			t.Errorf("after %s: %d failures, %+v", d.now.Sub(from), s.FailureCount, s.Error)
 		}
 	}

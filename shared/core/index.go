@@ -28,6 +28,25 @@ func waiting(s *Step) bool {
 	return s.handedBack() || s.State == Failed || s.State == UndoWait || s.State == Waiting
 }
 
+// OnlyWaits reports whether every due time of a running task is the end of a wait: for a time, an answer or its
+// child orders. No request of it is with an agent, and no attempt will be repeated.
+func OnlyWaits(t *Task) bool {
+	if t.ProcessState != Processing && t.ProcessState != Compensating {
+		return false
+	}
+	waits := false
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		switch {
+		case s.State == Waiting:
+			waits = true
+		case s.InFlight() || waiting(s):
+			return false
+		}
+	}
+	return waits
+}
+
 // Index is where the task stands in the state store's index: the bucket "due" with the lazy due
 // time, "attention" with the time that it entered Error, or "" (P9).
 func Index(t *Task) (bucket string, at Time) {

@@ -45,6 +45,9 @@ func (answerKind) prepare(r *deciding, i int) (prepared, error) {
 			_, wrong := r.answerValue(i, v.Value) // by a definition that the task was moved to (P49)
 			return wrong != "" || a.excludes(v.By) != ""
 		})
+		if len(a.Votes) == 0 { // as the document has it
+			a.Votes = nil
+		}
 	}
 	_, complete := a.complete()
 	return prepared{answers: a, wakeAt: r.at.Now.Add(timeout), atOnce: complete}, nil
@@ -113,7 +116,12 @@ func readTimeout(text string) (Duration, error) {
 func (answerKind) start(r *deciding, i int, p prepared) {
 	r.take(i, Waiting)
 	s := &r.t.Steps[i]
+	var early []Vote
+	if r.err == nil && s.Answers != nil && !s.decided() {
+		early = s.Answers.Votes
+	}
 	s.ClaimedAt, s.Answers, s.Output = r.at.Now, p.answers, nil
+	r.refuseEarly(i, early)
 	if p.atOnce {
 		r.look(i)
 		return

@@ -488,6 +488,20 @@ func (c *Children) running() bool {
 	return c != nil && slices.ContainsFunc(c.Open, func(o OpenChild) bool { return !o.inDoubt() })
 }
 
+// OpenChildren lists the IDs of the children that the step waits for: those that were asked for something and
+// have not ended. A task that has ended waits for none.
+func (t *Task) OpenChildren(s *Step) (ids []string) {
+	if s.State != Waiting || s.Children == nil || t.Terminal() {
+		return nil
+	}
+	for _, o := range s.Children.Open {
+		if !o.inDoubt() {
+			ids = append(ids, Parent{OrderID: t.OrderID, Run: t.Run, Step: s.Name, Index: o.Index}.ChildID())
+		}
+	}
+	return ids
+}
+
 func (o OpenChild) inDoubt() bool {
 	return o.State == string(ChildClosed) || o.State == string(ChildExpired)
 }

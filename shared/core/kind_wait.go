@@ -35,13 +35,13 @@ func (waitKind) prepare(r *deciding, i int) (prepared, error) {
 // readUntil reads the time that an expression gave. Its errors hold no data of the order.
 func readUntil(text json.RawMessage, now Time) (Time, error) {
 	var t Time
-	if err := t.UnmarshalJSON(text); err != nil || t == 0 {
+	if err := t.UnmarshalJSON(text); err != nil || string(text) == "null" || string(text) == `""` {
 		return 0, errors.New(`until is no time in RFC 3339, like "2026-11-21T10:00:00Z"`)
 	}
 	if t > now.Add(MaxWait) {
-		return 0, errors.New("until lies more than 366 days ahead")
+		return 0, errors.New("until is too far in the future: it lies more than 366 days ahead")
 	}
-	return t, nil
+	return max(t, 1), nil // 1970 and all before it is in the past, and 0 would mean no time
 }
 
 func (waitKind) start(r *deciding, i int, p prepared) {

@@ -44,12 +44,17 @@ func (r *deciding) move(to Target) (refused string) {
 	if reason := r.moveRefusal(to); reason != "" {
 		return reason
 	}
-	t := r.t.movedTo(r.def, to.Definition)
-	if !r.at.SizeLimit.keepsReserve(to.Definition, t) {
+	return r.pin(to.Definition)
+}
+
+// pin gives the task another definition. It returns the reason if that is not possible, and then changes nothing.
+func (r *deciding) pin(to *Definition) (refused string) {
+	t := r.t.movedTo(r.def, to)
+	if !r.at.SizeLimit.keepsReserve(to, t) {
 		return fmt.Sprintf("what the order holds, and the reserve for the steps of the new definition, do not fit into a document of %d bytes; take steps out of the definition", r.at.SizeLimit.Limit)
 	}
 	before, def := r.t, r.def
-	r.t, r.def = t, to.Definition
+	r.t, r.def = t, to
 	if err := r.pinKey(); err != nil {
 		r.t, r.def = before, def
 		return err.Error()
@@ -61,7 +66,7 @@ func (r *deciding) move(to Target) (refused string) {
 func (r *deciding) moveRefusal(to Target) string {
 	t := r.t
 	switch {
-	case t.Parent != nil:
+	case t.Parent != nil && t.ProcessState == Compensated: // P41: its parent decides about its next run
 		return t.Parent.only()
 	case t.ProcessState != Error && t.ProcessState != Compensated && t.ProcessState != Processing:
 		return "only a task in Error, a Compensated one, or one that goes forward with nothing in flight can be moved; this one is " + string(t.ProcessState)
@@ -81,7 +86,7 @@ func (r *deciding) moveRefusal(to Target) string {
 		}
 	}
 	if len(refused) > 0 {
-		return TrimMessage("the new definition changes what was done already: " + strings.Join(refused, "; "))
+		return TrimMessage("the order cannot go on with the new definition: " + strings.Join(refused, "; "))
 	}
 	return ""
 }
@@ -116,6 +121,10 @@ func Differences(from, to *Definition, t *Task) []Difference {
 			all = append(all, Difference{Step: to.Steps[i].Name, What: "it is new"})
 		}
 	}
+	if n := to.pointOfNoReturn(); t.Parent != nil && n >= 0 && from.pointOfNoReturn() < 0 { // P41
+		all = append(all, Difference{to.Steps[n].Name, fmt.Sprintf("it is a point of no return, and the definition of the order has none: step %s of %s could not undo this child any more",
+			t.Parent.Step, t.Parent.OrderID), true})
+	}
 	if !bytes.Equal(from.Output, to.Output) {
 		all = append(all, Difference{What: "the output of the workflow is another one"})
 	}
@@ -124,6 +133,11 @@ func Differences(from, to *Definition, t *Task) []Difference {
 		all = append(all, Difference{What: "the deadline, the limits, the status messages, the alerts or the times of agents are others"})
 	}
 	return all
+}
+
+// pointOfNoReturn returns the index of the first point of no return, or -1.
+func (d *Definition) pointOfNoReturn() int {
+	return slices.IndexFunc(d.Steps, func(s StepDefinition) bool { return s.PointOfNoReturn })
 }
 
 func attemptedOrSkipped(s *Step) string {
@@ -192,8 +206,10 @@ func free(d, n *StepDefinition) (all []Difference) {
 		}
 	}
 	add("wait is another one; where it has begun, it ends when it would have", d.Wait != nil && n.Wait != nil && (*d.Wait != *n.Wait || !bytes.Equal(d.Input, n.Input)))
-	add("question is another one; where it was asked, who may answer, and until when, stays", d.Answer != nil && n.Answer != nil && (!bytes.Equal(d.Input, n.Input) || !d.Answer.waits(n.Answer)))
+	add("question is another one; where it was asked, who may answer, how many are needed, and until when, stays", d.Answer != nil && n.Answer != nil && (!bytes.Equal(d.Input, n.Input) || !d.Answer.waits(n.Answer)))
 	add("code or message is another one", d.Fail != nil && n.Fail != nil && *d.Fail != *n.Fail)
+	add("children have another definition, which holds for those that have not started, and for those that start again", d.Each != nil && n.Each != nil &&
+		d.Each.Workflow == n.Each.Workflow && d.Each.Definition != n.Each.Definition)
 	add("concurrency, or how many children may fail, is another one", d.Each != nil && n.Each != nil && (d.Each.Concurrency != n.Each.Concurrency || d.Each.Tolerate != n.Each.Tolerate))
 	add("condition is another one", d.When != n.When)
 	add("place is another one: it came after ["+strings.Join(d.After, ", ")+"] and comes after ["+strings.Join(n.After, ", ")+"]",
@@ -209,9 +225,10 @@ func (a *Answer) takes(n *Answer) bool {
 	return a.Event == n.Event && a.Ask == n.Ask && slices.Equal(a.Values, n.Values) && bytes.Equal(a.Schema, n.Schema) && a.Refuse == n.Refuse
 }
 
-// same: the children are the same ones, and what is kept of them.
+// same reports whether the children are the same ones, with the same orders, and the same is kept of them. Their definition may
+// differ: each child pins its own.
 func (e *Each) same(n *Each) bool {
-	return e.Definition == n.Definition && e.Collect == n.Collect && bytes.Equal(e.Order, n.Order)
+	return e.Workflow == n.Workflow && e.Collect == n.Collect && bytes.Equal(e.Order, n.Order)
 }
 
 // waits: the time for an answer ends in the same way.
@@ -252,6 +269,10 @@ func (t *Task) movedTo(from, to *Definition) *Task {
 		s := &c.Steps[i]
 		if was := from.Index(name); s.Corrected != nil && !sameInput(&from.Steps[was], &to.Steps[i]) {
 			s.Corrected = nil // P51: what the new definition says counts
+		}
+		if a := s.Answers; a != nil && a.RemindedAt != 0 { // the new definition may ask otherwise, and a key never means two things
+			kept := *a
+			kept.RemindedAt, s.Answers = 0, &kept
 		}
 		s.Agent = "" // each claim chooses; the attempts below show which agent the last one asked
 

@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -304,7 +305,9 @@ func TestMoveGoesOn(t *testing.T) {
 func TestMoveOfSkippedAndUndoneSteps(t *testing.T) {
 	d := moving(t)
 	d.task.Steps[2].State = core.Skipped
-	if v := d.command(t, core.Move{ID: "m", Command: 4, To: core.Target{Definition: target("fedcba", step("a"), step("b", after("a")))}}, core.SizeLimit{}).Verdict; v.Accepted || !strings.Contains(v.Reason, "step c: it is removed, and was skipped") {
+	short := core.Target{Definition: target("fedcba", step("a"), step("b", after("a")))}
+	v := d.command(t, core.Move{ID: "m", Command: 4, To: short}, core.SizeLimit{}).Verdict
+	if v.Accepted || !strings.Contains(v.Reason, "step c: it is removed, and was skipped") {
 		t.Errorf("a skipped step is removed: %+v", v)
 	}
 	d = moving(t)
@@ -363,5 +366,109 @@ func TestAnotherDefinitionDecidesNothing(t *testing.T) {
 	same := target("fedcba", step("a"), step("b", after("a")), step("c", after("b")))
 	if _, err := core.Decide(same, d.order, d.task, core.Resubmit{ID: "m", Command: 4}, core.At{Now: d.now}); !errors.Is(err, core.ErrUnfit) {
 		t.Errorf("%v", err)
+	}
+}
+
+// child is a desk whose order is a child that has stopped, reported, at b.
+func child(t *testing.T) *desk {
+	t.Helper()
+	d := moving(t)
+	d.task.Parent = &core.Parent{OrderID: "p", Step: "all", Index: 2, Attempt: 1}
+	return d
+}
+
+// P41, P49: a child in Error is moved by its own command, but not past the first point of no return, because its parent relies on
+// that it can be undone. What an undone child runs next is decided by its parent.
+func TestMoveOfAChild(t *testing.T) {
+	final := step("c", after("b"))
+	final.PointOfNoReturn = true
+	more := target("fedcba", step("a"), step("b", after("a")), step("c", after("b")), step("d", after("c")))
+	for name, x := range map[string]struct {
+		change func(*desk)
+		to     *core.Definition
+		want   string // "" if it is accepted
+	}{
+		"in Error":                 {func(*desk) {}, more, ""},
+		"a first one of no return": {func(*desk) {}, target("fedcba", step("a"), step("b", after("a")), final), "step c: it is a point of no return, and the definition of the order has none: step all of p could not"},
+		"one there was": {func(d *desk) {
+			d.def = target(d.def.Hash, step("a"), step("b", after("a")), final)
+		}, target("fedcba", step("a"), step("b", after("a")), final, step("d", after("a"))), ""},
+		"one of no return, without a parent": {func(d *desk) { d.task.Parent = nil }, target("fedcba", step("a"), step("b", after("a")), final), ""},
+		"undone": {func(d *desk) {
+			d.task.ProcessState, d.task.Phase, d.task.Attention = core.Compensated, "", false
+		}, more, "the order is child 2 of step all of p"},
+	} {
+		for _, resubmit := range []bool{false, true} {
+			d := child(t)
+			x.change(d)
+			to := core.Target{Definition: x.to}
+			ev := core.Event(core.Move{ID: "m", Command: 4, To: to})
+			if resubmit {
+				ev = core.Resubmit{ID: "m", Command: 4, To: &to}
+			}
+			dec := d.command(t, ev, core.SizeLimit{})
+			if v := dec.Verdict; v.Accepted != (x.want == "") || !strings.Contains(v.Reason, x.want) || (dec.Task.Definition == x.to.Hash) != v.Accepted {
+				t.Errorf("%s, resubmit %v: %+v, it pins %s; want %q", name, resubmit, *v, dec.Task.Definition, x.want)
+			}
+		}
+	}
+}
+
+// P41: an undone child that its parent starts again runs the definition that the parent names now, unless it cannot be pinned to it.
+func TestAnUndoneChildStartsAgainWithTheDefinitionOfItsParent(t *testing.T) {
+	to := target("fedcba", step("a"), step("new", after("a")))
+	other := *to
+	other.Name = "other"
+	secret := *to
+	secret.Tokens = true
+	for name, x := range map[string]struct {
+		to   *core.Definition
+		pins string
+	}{"another": {to, "fedcba"}, "none": {nil, ""}, "of another workflow": {&other, ""}, "without a key for its tokens": {&secret, ""}} {
+		d := child(t)
+		d.task.ProcessState, d.task.Phase, d.task.Attention = core.Compensated, "", false
+		again := *d.task.Parent
+		again.Attempt++
+		dec, err := core.Decide(d.def, d.order, d.task, core.AskChild{OrderID: orderID, Parent: again, Ask: core.AskStart,
+			Workflow: "test", Definition: "fedcba", To: x.to}, core.At{Now: d.now, By: "s"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := dec.Task; got.Definition != cmp.Or(x.pins, d.def.Hash) || got.Run != inRun+1 || got.ProcessState != core.Processing || got.Step("a").State != core.Processing {
+			t.Errorf("%s: it pins %s: %s", name, got.Definition, states(got))
+		}
+	}
+}
+
+// P40, P49: a parent's move changes the definition of its children, but neither whose they are nor their orders.
+func TestMoveOfAParent(t *testing.T) {
+	for name, x := range map[string]struct {
+		change func(*core.Each)
+		want   string // "" if it is accepted
+	}{
+		"definition": {func(e *core.Each) { e.Definition = "food" }, ""},
+		"workflow":   {func(e *core.Each) { e.Workflow, e.Definition = "letter", "food" }, "its children are of another workflow"},
+		"order":      {func(e *core.Each) { e.Order = json.RawMessage(`"other"`) }, "its children are of another workflow, or get other orders"},
+		"collect":    {func(e *core.Each) { e.Collect = true }, "its children"},
+	} {
+		d := family(t, `["a","b"]`, func(e *core.Each) { e.Concurrency = 1 })
+		d.decide(d.submit)
+		def, each := *d.def, *d.def.Steps[0].Each
+		def.Hash, def.Steps = "fedcba", slices.Clone(def.Steps)
+		x.change(&each)
+		def.Steps[0].Each = &each
+		def.Link()
+		dec := d.decide(core.Move{ID: "m", Command: d.task.Command, To: core.Target{Definition: &def}})
+		if v := dec.Verdict; v.Accepted != (x.want == "") || !strings.Contains(v.Reason, x.want) {
+			t.Errorf("%s: %+v", name, *v)
+		}
+		if x.want != "" {
+			continue
+		}
+		d.def = &def
+		dec = d.decide(core.ChildEnded{Parent: core.Parent{OrderID: orderID, Step: "all", Attempt: 1}, State: core.ChildProcessed})
+		if ask, ok := dec.Effects[0].(core.AskChild); !ok || ask.Definition != "food" || ask.Parent.Index != 1 {
+			t.Errorf("%s: the next child is %+v", name, dec.Effects)
+		}
 	}
 }

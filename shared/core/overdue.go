@@ -1,5 +1,7 @@
 package core
 
+import "fmt"
+
 // SweepEvents lists what the Supervisor has to decide about a task at this time: steps and waits
 // past their complete-by, the task's deadline, a final status unacknowledged for too long.
 func SweepEvents(def *Definition, t *Task, now Time) []Event {
@@ -87,17 +89,20 @@ func (r *deciding) undoOverdue(i int, ev Event) (string, error) {
 	return "", nil
 }
 
-// backlog hands a step back uncounted: its request most likely still waits in a queue that is too
-// long, and time in a queue is not a failure (P32). The allowance doubles, so that the next copy
-// outlives the queue; it is bounded: past maxQueueTime the operator is needed.
+// backlog hands a step back uncounted: its request most likely still waits in its agent's queue, because that
+// is too long or the agent takes nothing, and time in a queue is not a failure (P32). The allowance doubles,
+// so that the next copy outlives the queue, up to what is left of maxQueueTime: then the operator is needed.
 func (r *deciding) backlog(i int) string {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	r.recordAttempt(i, OutcomeOverdue, CodeQueue)
 	s.Queued += r.at.Now.Sub(s.ClaimedAt)
-	s.Allowance = min(max(s.Allowance, 1)*2, d.MaxQueueTime)
+	s.Allowance = min(max(s.Allowance, 1)*2, d.MaxQueueTime-s.Queued)
 	undo := s.Undo
 	if s.Queued >= d.MaxQueueTime {
-		r.recordFailure(i, CodeQueue, "its requests waited in the agent's queue for longer than maxQueueTime", s.Attempt)
+		s.Allowance = 0
+		text := fmt.Sprintf("its request has waited for agent %s for longer than maxQueueTime, %s; "+
+			"see that the agent runs and keeps up, then resubmit", d.AskedAgent(s), d.MaxQueueTime)
+		r.recordFailure(i, CodeQueue, text, s.Attempt)
 		s.State = Failed
 		if undo {
 			s.State = UndoWait

@@ -53,18 +53,23 @@ func (r *deciding) remind(i int) bool {
 		return false
 	}
 	a := *s.Answers
-	a.Reminded = n
+	a.Reminded, a.RemindedAt = n, r.at.Now
 	s.Answers, s.Cause = &a, r.cause
 	r.emitReminder(i)
 	return true
 }
 
 // emitReminder repeats the call that has asked for the answer, under a key of its own. Its reply is one of that call, which is
-// done: it changes nothing. A request that is emitted again is the same (P12).
+// done: it changes nothing. A request that is emitted again is the same (P12). It is not emitted again once its service may
+// have forgotten the key, or once the task was moved to a definition that may ask otherwise.
 func (r *deciding) emitReminder(i int) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	ask := r.def.Index(d.Answer.Ask)
-	if ask < 0 || s.Answers.Reminded == 0 || r.t.Steps[ask].State != Processed {
+	if ask < 0 || s.Answers.RemindedAt == 0 || r.t.Steps[ask].State != Processed {
+		return
+	}
+	stopBy := r.reminderStopBy(i, ask)
+	if r.at.Now >= stopBy {
 		return
 	}
 	var input json.RawMessage
@@ -76,7 +81,19 @@ func (r *deciding) emitReminder(i int) {
 	q := r.request(ask, input)
 	q.Operation, q.Name, q.Timeout, q.MaxDuration = Do, r.def.Steps[ask].Operation, r.def.Steps[ask].Timeout, 0
 	q.Key = Key(r.t.OrderID, r.t.Run, s.Name) + "/" + strconv.Itoa(s.round()) + "." + strconv.Itoa(n)
-	q.ClaimedAt, q.StopBy = r.reminderDue(i, n), r.reminderDue(i, n+1)
-	q.CompleteBy, q.Trace = q.StopBy, trace(r.t.OrderID, r.t.Run, s.Name, n)
+	q.ClaimedAt, q.StopBy, q.CompleteBy = r.reminderDue(i, n), stopBy, stopBy
+	q.Trace = trace(r.t.OrderID, r.t.Run, s.Name, n)
 	r.emit(q)
+}
+
+// reminderStopBy returns the time after which the last reminder of step i is not sent any more: when the next one is due, or when the
+// service of its ask may have forgotten the key (P18), whichever comes first.
+func (r *deciding) reminderStopBy(i, ask int) Time {
+	a, d := r.t.Steps[i].Answers, &r.def.Steps[ask]
+	next, agent := r.reminderDue(i, a.Reminded+1), r.def.Agents[d.Agent]
+	if agent.KeyRetention == 0 {
+		return next
+	}
+	known := a.RemindedAt.Add(agent.KeyRetention - agent.ClockSkew)
+	return min(next, latest(known, a.RemindedAt.Add(d.Timeout)))
 }

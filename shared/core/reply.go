@@ -188,7 +188,10 @@ func (r *deciding) dropAttempts(keep int) {
 
 // recordFailure keeps the step's last failure.
 func (r *deciding) recordFailure(i int, code, message string, attempt int) {
-	r.t.Steps[i].Error = &StepError{Code: strings.ToValidUTF8(code[:min(len(code), maxCode)], ""), Message: TrimMessage(message), At: r.at.Now, Attempt: attempt}
+	r.t.Steps[i].Error = &StepError{
+		Code: strings.ToValidUTF8(code[:min(len(code), maxCode)], ""), Message: TrimMessage(RedactText(message)),
+		At: r.at.Now, Attempt: attempt,
+	}
 }
 
 // applyPolicy decides what a Failed step means for the task (P19). In Error it means nothing more.

@@ -23,7 +23,7 @@ type SizeLimit struct {
 // Reserve is the size of the longest document of a task of this definition that holds no outputs and
 // no texts: a definition whose reserve is over the limit cannot be run.
 func (m SizeLimit) Reserve(def *Definition) int {
-	id := strings.Repeat("x", maxID)
+	id := strings.Repeat("x", MaxID)
 	return m.Size(longest(def, &Task{
 		OrderID: id, Workflow: def.Name, Definition: DefinitionHash(nil), ContentHash: strings.Repeat("f", 64),
 		Priority: "normal", ReplyTo: id, Created: 1, Steps: make([]Step, len(def.Steps)),
@@ -71,7 +71,6 @@ func (m SizeLimit) surelyFits(def *Definition, t *Task, output json.RawMessage) 
 }
 
 const (
-	maxID    = 128        // of an order or a command, in bytes
 	maxCount = 1<<63 - 1  // of a counter of the task
 	manyOf   = 10_000_000 // more than a step's counters reach
 	maxCode  = 128        // of a failure, in bytes
@@ -153,7 +152,7 @@ func longest(def *Definition, t *Task) *Task {
 	if def != nil && def.Tokens { // a tombstone has none
 		c.TokenKey = strings.Repeat("x", maxKeyID)
 	}
-	c.Parent = &Parent{OrderID: strings.Repeat("x", maxID), Run: manyOf, Step: strings.Repeat("x", maxID), Index: MaxChildren, Attempt: manyOf}
+	c.Parent = &Parent{OrderID: strings.Repeat("x", MaxID), Run: manyOf, Step: strings.Repeat("x", MaxID), Index: MaxChildren, Attempt: manyOf}
 	name := t.EndStep // of an earlier definition, perhaps (P49)
 	if len(t.UndoneFor.Step) > len(name) {
 		name = t.UndoneFor.Step
@@ -167,11 +166,11 @@ func longest(def *Definition, t *Task) *Task {
 	c.StartCause, c.EndCause, c.EndStep = cause, cause, name
 	c.UndoneFor = UndoReason{Step: name, Code: strings.Repeat("x", cutCode)}
 	c.EndCode, c.EndText = strings.Repeat("\x00", maxCode), strings.Repeat("\x00", MaxMessage)
-	c.Closing = &Closing{By: strings.Repeat("\x00", maxID), Reason: strings.Repeat("\x00", MaxMessage)}
+	c.Closing = &Closing{By: strings.Repeat("\x00", MaxID), Reason: strings.Repeat("\x00", MaxMessage)}
 	c.Attempts, c.Earlier = []Attempt{{Step: name, Number: 1, Began: far, Ended: far, Outcome: OutcomeFailed}}, Earlier{Failed: manyOf, Later: manyOf, Overdue: manyOf, Superseded: manyOf}
 	c.Verdicts = make([]Verdict, maxVerdicts)
 	for i := range c.Verdicts {
-		c.Verdicts[i] = Verdict{ID: strings.Repeat("x", maxID), Command: "resubmit", Reason: noReason, At: far}
+		c.Verdicts[i] = Verdict{ID: strings.Repeat("x", MaxID), Command: "resubmit", Reason: noReason, At: far}
 		if i < len(t.Verdicts) {
 			c.Verdicts[i].Reason += t.Verdicts[i].Reason
 			c.Verdicts[i].By, c.Verdicts[i].Note = t.Verdicts[i].By, t.Verdicts[i].Note
@@ -241,7 +240,7 @@ func longestChildren(d *Each, have *Children, cause string) *Children {
 // longestAnswers keeps the value of an event that stands there, until it stands in the output.
 func longestAnswers(d *Answer, have *Answers, far Time) *Answers {
 	name := strings.Repeat("x", MaxAnswerBy)
-	a := &Answers{Round: manyOf, Reminded: manyOf, Need: MaxVoters, Who: make([]string, MaxVoters), NotSelf: name, Verdicts: make([]Verdict, maxVerdicts)}
+	a := &Answers{Round: manyOf, Reminded: manyOf, RemindedAt: far, Need: MaxVoters, Who: make([]string, MaxVoters), NotSelf: name, Verdicts: make([]Verdict, maxVerdicts)}
 	for i := range a.Who {
 		a.Who[i] = name
 	}
@@ -256,7 +255,7 @@ func longestAnswers(d *Answer, have *Answers, far Time) *Answers {
 		a.Votes = []Vote{vote}
 	}
 	for i := range a.Verdicts {
-		a.Verdicts[i] = Verdict{ID: strings.Repeat("x", maxID), Command: "answer", Reason: noReason, At: far}
+		a.Verdicts[i] = Verdict{ID: strings.Repeat("x", MaxID), Command: "answer", Reason: noReason, At: far}
 		if have != nil && i < len(have.Verdicts) {
 			a.Verdicts[i].Reason += have.Verdicts[i].Reason
 			a.Verdicts[i].By, a.Verdicts[i].Note = have.Verdicts[i].By, have.Verdicts[i].Note

@@ -40,6 +40,7 @@ func TestStories(t *testing.T) {
 func report(t *testing.T, text string) string {
 	s := &story{desk: &desk{TB: t, now: noon, by: "scheduler-1", order: json.RawMessage(`{"n":1}`)}, def: workflow()}
 	s.expr = &expressions{
+		reads: map[int][]string{},
 		when:  map[int]func(core.Environment) (bool, error){},
 		input: map[int]func(core.Environment) (json.RawMessage, error){},
 		undo:  map[int]func(core.Environment) (json.RawMessage, error){},
@@ -165,7 +166,7 @@ func (s *story) step(name string, opts map[string]string) {
 	for k, v := range opts {
 		switch k {
 		case name, "fail", "each", "child", "at-once", "tolerate", "collect":
-		case "answers", "ask", "event", "need", "who", "not", "remind", "on-timeout", "timeout-value", "refuse", "schema", "question":
+		case "answers", "ask", "event", "need", "who", "not", "remind", "on-timeout", "timeout-value", "refuse", "schema", "question", "reads":
 			// of a step that is answered
 		case "wait":
 			d.Wait.For = s.span(v)
@@ -254,6 +255,8 @@ func (s *story) answerStep(d *core.StepDefinition, i int, opts map[string]string
 			d.Answer.TimeoutValue = json.RawMessage(`"` + v + `"`)
 		case "refuse":
 			d.Answer.Refuse = "value == 'no'"
+		case "reads": // results of steps: only by its claim it is known who may answer
+			s.expr.reads[i] = strings.Split(v, ",")
 		case "schema":
 			d.Answer.Schema = json.RawMessage(`{"type":"string"}`)
 		}

@@ -173,13 +173,15 @@ type OpenChild struct {
 
 // Answers is what a step keeps of the answers to it (P35, P36). What was decided is the step's output.
 type Answers struct {
-	Round    int       `json:"round"`              // from 1; a decided step that is asked again is in the next
-	Need     int       `json:"need,omitempty"`     // 0 before its claim
-	Who      []string  `json:"who,omitempty"`      // who may answer; empty: everyone
-	NotSelf  string    `json:"notSelf,omitempty"`  // who may not
-	Reminded int       `json:"reminded,omitempty"` // number of the newest reminder of this round (P37)
-	Votes    []Vote    `json:"votes,omitempty"`    // of this round, in the order of their coming; at most MaxVoters
-	Verdicts []Verdict `json:"verdicts,omitempty"` // the last answers to answers, also of earlier runs
+	Round    int      `json:"round"`              // from 1; a decided step that is asked again is in the next
+	Need     int      `json:"need,omitempty"`     // 0 before its claim
+	Who      []string `json:"who,omitempty"`      // who may answer; empty: everyone
+	NotSelf  string   `json:"notSelf,omitempty"`  // who may not
+	Reminded int      `json:"reminded,omitempty"` // number of the newest reminder of this round (P37)
+	// RemindedAt is when that reminder was sent first; zero if it must not be sent again, because the task was moved since.
+	RemindedAt Time      `json:"remindedAt,omitzero"`
+	Votes      []Vote    `json:"votes,omitempty"`    // of this round, in the order of their coming; at most MaxVoters
+	Verdicts   []Verdict `json:"verdicts,omitempty"` // the last answers to answers, also of earlier runs
 }
 
 // Vote is what one person has answered.

@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -109,7 +110,7 @@ func (t *Time) UnmarshalJSON(b []byte) error {
 	if len(b) < 2 || b[0] != '"' || b[len(b)-1] != '"' {
 		return fmt.Errorf("time %.40q is not a string in RFC 3339, like \"2026-11-21T10:00:00.000Z\"", b)
 	}
-	std, err := time.Parse(time.RFC3339, string(b[1:len(b)-1]))
+	std, err := time.Parse(time.RFC3339, strings.ToUpper(string(b[1:len(b)-1]))) // t and z may be small
 	if err != nil {
 		return fmt.Errorf("time %.40q is not RFC 3339, like \"2026-11-21T10:00:00.000Z\"", b)
 	}
@@ -119,7 +120,11 @@ func (t *Time) UnmarshalJSON(b []byte) error {
 
 // DurationOf converts from the standard library, rounding up to a whole millisecond.
 func DurationOf(d time.Duration) Duration {
-	return Duration((d + time.Millisecond - 1) / time.Millisecond)
+	whole := Duration(d / time.Millisecond)
+	if d%time.Millisecond > 0 {
+		whole++
+	}
+	return whole
 }
 
 // Std converts to the standard library.

@@ -69,7 +69,7 @@ func (HiddenTokens) Current() string { return "hidden" }
 func (HiddenTokens) Holds(string) bool { return true }
 
 // Token of Tokens.
-func (HiddenTokens) Token(string, string, TokenOf) (string, error) { return "(token)", nil }
+func (HiddenTokens) Token(string, string, TokenOf) (string, error) { return hiddenToken, nil }
 
 // Read of Tokens.
 func (HiddenTokens) Read(string, string, Time) (TokenOf, error) {

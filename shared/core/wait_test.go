@@ -58,6 +58,11 @@ func TestUntil(t *testing.T) {
 		`"2026-11-21T12:00:10+00:00"`:          "Processing: w Waiting/1",
 		fmt.Sprintf("%q", year.String()):       "Processing: w Waiting/1",
 		fmt.Sprintf("%q", (year + 1).String()): "Compensated: w Failed/0",
+		`"2026-11-21t11:00:00z"`:               "Processed: w Processed/1",
+		`"1970-01-01T00:00:00Z"`:               "Processed: w Processed/1",
+		`"1969-07-20T20:17:40+00:00"`:          "Processed: w Processed/1",
+		`"0001-01-01T00:00:00Z"`:               "Processed: w Processed/1",
+		`"9999-12-31T23:59:59.999Z"`:           "Compensated: w Failed/0",
 		`"soon"`:                               "Compensated: w Failed/0", `""`: "Compensated: w Failed/0", `null`: "Compensated: w Failed/0", `17`: "Compensated: w Failed/0",
 	} {
 		w := waitStep("w", 0)
@@ -120,5 +125,33 @@ func TestAWaitIsMoved(t *testing.T) {
 	}
 	if d := move(step("w")); d.task.Definition == "other" || d.task.Step("w").State != core.Waiting {
 		t.Errorf("a wait that has begun became a call: %s", states(d.task))
+	}
+}
+
+// A task only waits if every due time of it is the end of a wait.
+func TestTasksThatOnlyWait(t *testing.T) {
+	for _, c := range []struct {
+		task core.State
+		wait core.State // state of the first step
+		call core.State // state of the second step
+		want bool
+	}{
+		{core.Processing, core.Waiting, core.Processed, true},
+		{core.Compensating, core.Waiting, core.Compensated, true},
+		{core.Processing, core.Waiting, core.Processing, false},
+		{core.Processing, core.Waiting, core.Pending, false}, // handed back: it was attempted
+		{core.Compensating, core.Waiting, core.UndoWait, false},
+		{core.Compensating, core.Waiting, core.Failed, false},
+		{core.Processing, core.Processed, core.Processing, false},
+		{core.Processing, core.Processed, core.Processed, false},
+		{core.Error, core.Waiting, core.Failed, false},
+		{core.Processed, core.Processed, core.Processed, false},
+	} {
+		task := &core.Task{ProcessState: c.task, Steps: []core.Step{
+			{Name: "w", First: 1, State: c.wait}, {Name: "a", First: 2, State: c.call}, {Name: "later", State: core.Pending},
+		}}
+		if got := core.OnlyWaits(task); got != c.want {
+			t.Errorf("%s with steps %s and %s: %v", c.task, c.wait, c.call, got)
+		}
 	}
 }

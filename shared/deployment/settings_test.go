@@ -57,8 +57,10 @@ func TestGood(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, got := range map[string]any{
-		`{` + engine + ` Workflows:/var/task/workflows FairQueues:true TokenKeys:arn:aws:secretsmanager:keys Capacity:map[payment:50] Senders:map[shipping:[AROASHIP AROASHIP2]]}`: sch,
-		`{` + engine + ` Capacity:map[payment:50] SweepEvery:5m0s Workflows:/var/task/workflows PagesPerSweep:70}`:                                                                 sup,
+		`{` + engine +
+			` Workflows:/var/task/workflows FairQueues:true TokenKeys:arn:aws:secretsmanager:keys Capacity:map[payment:50] Senders:map[shipping:[AROASHIP AROASHIP2]]}`: sch,
+		`{` + engine +
+			` Capacity:map[payment:50] SweepEvery:5m0s Workflows:/var/task/workflows PagesPerSweep:70}`: sup,
 		`{Name:payment Queues:map[control:https://sqs/1/S-control intake:https://sqs/1/S-intake quarantine:https://sqs/1/S-q replies:https://sqs/1/S-replies requests-payment:https://sqs/1/S-pay] ` +
 			`Ledger: Secrets:map[KEY:{Secret: Field: Parameter:/pay/key} TOKEN:{Secret:arn:aws:secretsmanager:x Field:token Parameter:}] Config:/var/task/agent.json}`: agent,
 	} {
@@ -71,7 +73,10 @@ func TestGood(t *testing.T) {
 // One error lists everything, so that a broken deployment is corrected once.
 func TestAllProblemsAtOnce(t *testing.T) {
 	_, err := deployment.ReadScheduler(lookup(nil))
-	for _, want := range []string{deployment.VarQueues, deployment.VarOrders, deployment.VarTasks, deployment.VarDefinitions, deployment.VarShards, deployment.VarAlerts, "LAMBDA_TASK_ROOT"} {
+	for _, want := range []string{
+		deployment.VarQueues, deployment.VarOrders, deployment.VarTasks, deployment.VarDefinitions,
+		deployment.VarShards, deployment.VarAlerts, "LAMBDA_TASK_ROOT",
+	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s is not in %v", want, err)
 		}
@@ -119,7 +124,8 @@ func TestEachProblem(t *testing.T) {
 		_, e1 := deployment.ReadScheduler(lookup(env))
 		_, e2 := deployment.ReadSupervisor(lookup(env))
 		_, e3 := deployment.ReadAgent(lookup(env), true)
-		if err := errors.Join(e1, e2, e3); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "\n"+c.name+" ") || strings.Contains(err.Error(), "%!") {
+		if err := errors.Join(e1, e2, e3); err == nil || !strings.Contains(err.Error(), c.want) ||
+			!strings.Contains(err.Error(), "\n"+c.name+" ") || strings.Contains(err.Error(), "%!") {
 			t.Errorf("%s=%s: %v; want %q", c.name, c.value, err, c.want)
 		}
 		if _, err := deployment.ReadSecrets(lookup(env)); (err != nil) != (c.name == deployment.VarSecrets) {
@@ -143,20 +149,55 @@ func TestBounds(t *testing.T) {
 		}
 	}
 	env := good()
-	for _, name := range []string{deployment.VarFinished, deployment.VarFairQueues, deployment.VarTokenKeys, deployment.VarTaskTTL, deployment.VarSweepPages, deployment.VarCapacity, deployment.VarReplyTo, deployment.VarAgents, "AWS_LAMBDA_LOG_STREAM_NAME"} {
+	for _, name := range []string{
+		deployment.VarFinished, deployment.VarFairQueues, deployment.VarTokenKeys, deployment.VarTaskTTL,
+		deployment.VarSweepPages, deployment.VarCapacity, deployment.VarReplyTo, deployment.VarAgents,
+		"AWS_LAMBDA_LOG_STREAM_NAME",
+	} {
 		delete(env, name)
 	}
 	env[deployment.VarWorkflows], env[deployment.VarTasks] = " /elsewhere ", " tasks\n"
 	sch, err := deployment.ReadScheduler(lookup(env))
-	if err != nil || sch.Finished || sch.FairQueues || sch.TokenKeys != "" || sch.TaskTTL != 0 || len(sch.ReplyTo) > 0 || sch.Instance != "local" || sch.Workflows != "/elsewhere" || sch.Tasks != "tasks" {
-		t.Errorf("%+v %v", sch, err)
+	if err != nil {
+		t.Fatalf("%+v %v", sch, err)
+	}
+	for _, field := range []struct {
+		name      string
+		got, want any
+	}{
+		{"sch.Finished", sch.Finished, false},
+		{"sch.FairQueues", sch.FairQueues, false},
+		{"sch.TokenKeys", sch.TokenKeys, ""},
+		{"sch.TaskTTL", sch.TaskTTL, time.Duration(0)},
+		{"len(sch.ReplyTo)", len(sch.ReplyTo), 0},
+		{"sch.Instance", sch.Instance, "local"},
+		{"sch.Workflows", sch.Workflows, "/elsewhere"},
+		{"sch.Tasks", sch.Tasks, "tasks"},
+	} {
+		if field.got != field.want {
+			t.Errorf("%s is %v, want %v: %+v %v", field.name, field.got, field.want, sch, err)
+		}
 	}
 	if sch.Window != 0 || sch.Reminder != 0 || sch.LogGroup != "" || sch.Region != "" {
 		t.Errorf("%+v", sch)
 	}
 	env[deployment.VarWindow], env[deployment.VarReminder], env["AWS_LAMBDA_LOG_GROUP_NAME"], env["AWS_REGION"] = "1h", "0s", "/shop/Scheduler", "eu-central-1"
-	if sch, err = deployment.ReadScheduler(lookup(env)); err != nil || sch.Window != time.Hour || sch.Reminder >= 0 || sch.LogGroup != "/shop/Scheduler" || sch.Region != "eu-central-1" {
-		t.Errorf("%+v %v", sch, err)
+	sch, err = deployment.ReadScheduler(lookup(env))
+	if err != nil {
+		t.Fatalf("%+v %v", sch, err)
+	}
+	for _, field := range []struct {
+		name      string
+		got, want any
+	}{
+		{"sch.Window", sch.Window, time.Hour},
+		{"sch.Reminder < 0", sch.Reminder < 0, true},
+		{"sch.LogGroup", sch.LogGroup, "/shop/Scheduler"},
+		{"sch.Region", sch.Region, "eu-central-1"},
+	} {
+		if field.got != field.want {
+			t.Errorf("%s is %v, want %v: %+v %v", field.name, field.got, field.want, sch, err)
+		}
 	}
 	env[deployment.VarReminder] = "2h"
 	if sch, err = deployment.ReadScheduler(lookup(env)); err != nil || sch.Reminder != 2*time.Hour {
@@ -202,10 +243,23 @@ func TestProcess(t *testing.T) {
 		env  map[string]string
 		want []string
 	}{
-		"two are missing":         {map[string]string{deployment.VarRepliesURL: "https://sqs/1/r"}, []string{deployment.VarQuarantineURL + " is not set", deployment.VarRequestsURL + " is not set"}},
-		"a name, and two ledgers": {with(urls, deployment.VarRepliesURL, "replies", deployment.VarLedger, "t", deployment.VarLedgerFolder, "f"), []string{deployment.VarRepliesURL + ` is "replies"`, "there is one ledger"}},
-		"names and addresses":     {with(urls, deployment.VarQueuePrefix, "S-"), []string{deployment.VarQueuePrefix + " is set, and so are addresses"}},
-		"a folder for a table":    {map[string]string{deployment.VarLedger: "/var/ledger"}, []string{deployment.VarLedgerFolder}},
+		"two are missing": {
+			map[string]string{deployment.VarRepliesURL: "https://sqs/1/r"},
+			[]string{deployment.VarQuarantineURL + " is not set", deployment.VarRequestsURL + " is not set"},
+		},
+		"a name, and two ledgers": {
+			with(urls, deployment.VarRepliesURL, "replies", deployment.VarLedger, "t",
+				deployment.VarLedgerFolder, "f"),
+			[]string{deployment.VarRepliesURL + ` is "replies"`, "there is one ledger"},
+		},
+		"names and addresses": {
+			with(urls, deployment.VarQueuePrefix, "S-"),
+			[]string{deployment.VarQueuePrefix + " is set, and so are addresses"},
+		},
+		"a folder for a table": {
+			map[string]string{deployment.VarLedger: "/var/ledger"},
+			[]string{deployment.VarLedgerFolder},
+		},
 	} {
 		_, err := deployment.ReadProcess(lookup(c.env), "payment")
 		for _, want := range append(c.want, "the environment does not say where the agent belongs; set:\n") {
@@ -237,7 +291,8 @@ func TestPeers(t *testing.T) {
 	env[deployment.VarQueues] = `{"intake":"https://sqs.x/1/S-Intake","replies":"S-Replies","control":"S-Control","quarantine":"S-q"}`
 	env[deployment.VarReplyTo] = `{"web":"web-status","far":"https://sqs.y/2/far-status"}`
 	env[deployment.VarAgents] = deployment.Peers("S-Requests", []deployment.Peer{
-		{Name: "shipping", Queue: "~Ship-1", Senders: []string{"AROASHIP", "AROASHIP2"}}, {Name: "mail", Queue: "Cut-off-X"}, {Name: "far", Queue: "https://sqs.y/2/far"},
+		{Name: "shipping", Queue: "~Ship-1", Senders: []string{"AROASHIP", "AROASHIP2"}},
+		{Name: "mail", Queue: "Cut-off-X"}, {Name: "far", Queue: "https://sqs.y/2/far"},
 	})
 	s, err := deployment.ReadScheduler(lookup(env))
 	if err != nil {

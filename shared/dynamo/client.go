@@ -28,7 +28,7 @@ func NewClient(c aws.Config) *dynamodb.Client {
 // Of a handler's calls: how long one attempt may take, and how long before the end of the handler's
 // context the last one ends, so that there is time to return what was not done.
 const (
-	attemptTime = 3 * time.Second
+	attemptTime = wire.AttemptTimeout
 	leftOver    = time.Second
 )
 

@@ -21,8 +21,9 @@ var finishedStates = []string{"Processed", "Compensated", "Cancelled", "Closed"}
 
 // List answers the tasks that are open or wait for the operator, newest first, and with
 // Options.FinishedIndex the finished ones too; without it, asking for a finished state is
-// ErrNotListed. There is no index by time of creation: every page looks through all that is open,
-// each time, and fails past Options.ListLimit of them. Finished ones are read day by day.
+// ErrNotListed. There is no index by time of creation: every page looks through all that is open, for the
+// state Error through the bucket attention only, and fails past Options.ListLimit entries. Where many are open, what a listing has read serves the next ones for a time,
+// see recent. Finished tasks are read day by day.
 func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	var page port.Page
 	if q.Limit < 1 || q.Limit > 1000 {
@@ -85,7 +86,7 @@ func newestFirst(a, b *port.Record) int {
 // to attention, and reading both at once could miss it in each.
 func (l *listing) open(ctx context.Context) ([]*port.Record, error) {
 	var entries []port.Due
-	for _, b := range []port.Bucket{port.DueBucket, port.AttentionBucket} {
+	for _, b := range l.buckets() {
 		var partitions []string
 		for shard := range l.options.Shards {
 			partitions = append(partitions, fmt.Sprintf("%s#%d", b, shard))
@@ -99,7 +100,15 @@ func (l *listing) open(ctx context.Context) ([]*port.Record, error) {
 	if len(entries) > l.options.ListLimit {
 		return nil, fmt.Errorf("more than %d orders are open, too many to be listed by their age; ask for one by its ID", l.options.ListLimit)
 	}
-	return l.selected(ctx, entries)
+	return l.kept(l.openRecords(ctx, entries))
+}
+
+// buckets are those in which tasks of the state stand: in Error they wait for the operator, when nothing of them is in flight.
+func (l *listing) buckets() []port.Bucket {
+	if l.query.State == "Error" && !l.query.InFlight {
+		return []port.Bucket{port.AttentionBucket}
+	}
+	return []port.Bucket{port.DueBucket, port.AttentionBucket}
 }
 
 // entries reads several partitions at the same time, at most limit entries of each.
@@ -108,9 +117,11 @@ func (l *listing) entries(ctx context.Context, partitions []string, limit int) (
 	calls, ctx := errgroup.WithContext(ctx)
 	calls.SetLimit(l.options.Parallel)
 	for i, p := range partitions {
-		calls.Go(func() (err error) {
-			found[i], _, err = partition{l.Store, p}.entries(ctx, earliestKey, latestKey, limit)
-			return err
+		calls.Go(func() error {
+			return port.Guard(nil, "a read", func() (err error) {
+				found[i], _, err = partition{l.Store, p}.entries(ctx, earliestKey, latestKey, limit)
+				return err
+			})
 		})
 	}
 	err := calls.Wait()
@@ -124,7 +135,11 @@ func (l *listing) selected(ctx context.Context, entries []port.Due) ([]*port.Rec
 		ids[i] = entries[i].ID
 	}
 	slices.Sort(ids) // a stale index may name one twice
-	records, errs := l.load(ctx, slices.Compact(ids), false)
+	return l.kept(l.load(ctx, slices.Compact(ids), false))
+}
+
+// kept are the records that the query asks for, newest first.
+func (l *listing) kept(records []*port.Record, errs []error) ([]*port.Record, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}

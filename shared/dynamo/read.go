@@ -28,7 +28,11 @@ func (s *Store) load(ctx context.Context, ids []string, consistent bool) ([]*por
 	calls.SetLimit(s.options.Parallel)
 	for i, id := range ids {
 		calls.Go(func() error {
-			item, err := get(ctx, s.client, s.tables.Tasks, OrderKey, id, consistent)
+			var item attrs
+			err := port.Guard(nil, "a read", func() (err error) {
+				item, err = get(ctx, s.client, s.tables.Tasks, OrderKey, id, consistent)
+				return err
+			})
 			switch {
 			case err != nil:
 				errs[i] = fmt.Errorf("load: %w", err)

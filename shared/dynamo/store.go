@@ -48,6 +48,7 @@ type Store struct {
 	client  calls
 	tables  Tables
 	options Options
+	recent  recent
 }
 
 // New makes a Store. The client should be NewClient's, of a configuration of awsclient or wire, which
@@ -74,7 +75,7 @@ func (s *Store) Commit(ctx context.Context, writes []port.Write) []error {
 			continue
 		}
 		calls.Go(func() error {
-			errs[i] = s.commit(ctx, &writes[i])
+			errs[i] = port.Guard(nil, "a commit", func() error { return s.commit(ctx, &writes[i]) })
 			return nil
 		})
 	}

@@ -193,7 +193,7 @@ func (e *Engine) attempt(ctx context.Context, jobs []*Job) (again []*Job) {
 				next.Version, j.create = j.loaded.Version+1, nil
 			}
 			j.Task = &next
-			changes, changing = append(changes, state.Change{Task: &next, Order: j.create}), append(changing, j)
+			changes, changing = append(changes, state.Change{Task: &next, Before: j.loaded, Order: j.create}), append(changing, j)
 		}
 	}
 	if len(changes) == 0 {

@@ -45,7 +45,7 @@ func (e *Engine) settle(ctx context.Context, jobs []*Job) {
 		}
 		settled := *core.Settled(j.Task)
 		settled.Version = j.Task.Version + 1
-		changes = append(changes, state.Change{Task: &settled})
+		changes = append(changes, state.Change{Task: &settled, Before: j.Task})
 	}
 	if len(changes) == 0 {
 		return

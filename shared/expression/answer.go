@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	schemakind "github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
 // MaxSchema is the largest JSON Schema of an event's value, in bytes.
@@ -25,7 +28,7 @@ func CheckValue(schema, value json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	return checkValue(s, value)
+	return s.check(value)
 }
 
 // noLoader keeps a schema from reading files and other documents.
@@ -37,9 +40,12 @@ func (noLoader) Load(url string) (any, error) {
 
 const schemaName = "mem:///event.json"
 
-func compileSchema(schema json.RawMessage) (*jsonschema.Schema, error) {
+func compileSchema(schema json.RawMessage) (*answerSchema, error) {
 	if len(schema) > MaxSchema {
 		return nil, fmt.Errorf("it has %d bytes, the limit is %d", len(schema), MaxSchema)
+	}
+	if err := rawjson.CheckBounds(schema); err != nil {
+		return nil, err
 	}
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
 	if err != nil {
@@ -48,6 +54,7 @@ func compileSchema(schema json.RawMessage) (*jsonschema.Schema, error) {
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.UseLoader(noLoader{})
+	c.UseRegexpEngine(compilePattern)
 	if err := c.AddResource(schemaName, doc); err != nil {
 		return nil, schemaFailure(err)
 	}
@@ -55,7 +62,7 @@ func compileSchema(schema json.RawMessage) (*jsonschema.Schema, error) {
 	if err != nil {
 		return nil, schemaFailure(err)
 	}
-	return s, nil
+	return metered(s)
 }
 
 // schemaFailure is an error of the library on one line, without the metaschema's own names.
@@ -63,18 +70,24 @@ func schemaFailure(err error) error {
 	var wrong *jsonschema.SchemaValidationError
 	var e *jsonschema.ValidationError
 	if errors.As(err, &wrong) && errors.As(wrong.Err, &e) {
+		if f, ok := leaf(e).ErrorKind.(*schemakind.Format); ok && f.Err != nil { // a regular expression, of the author's
+			return fmt.Errorf("%w: %w", firstFailure(e), f.Err)
+		}
 		return firstFailure(e)
 	}
 	return errors.New(strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), schemaName, "")), " "))
 }
 
-// checkValue names the place and the keyword of the first thing that does not fit. It shows nothing of the value.
-func checkValue(s *jsonschema.Schema, value json.RawMessage) error {
+// check names the place and the keyword of the first thing that does not fit. It shows nothing of the value.
+func (s *answerSchema) check(value json.RawMessage) error {
+	if err := checkRead(value); err != nil {
+		return err
+	}
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(value))
 	if err != nil {
 		return errBadJSON
 	}
-	err = s.Validate(v)
+	err = s.validate(v)
 	var e *jsonschema.ValidationError
 	if errors.As(err, &e) {
 		return firstFailure(e)
@@ -82,10 +95,15 @@ func checkValue(s *jsonschema.Schema, value json.RawMessage) error {
 	return err
 }
 
-func firstFailure(e *jsonschema.ValidationError) error {
+func leaf(e *jsonschema.ValidationError) *jsonschema.ValidationError {
 	for len(e.Causes) > 0 {
 		e = e.Causes[0]
 	}
+	return e
+}
+
+func firstFailure(e *jsonschema.ValidationError) error {
+	e = leaf(e)
 	return fmt.Errorf("at %.120s it does not keep to %s", "/"+strings.Join(e.InstanceLocation, "/"), strings.Join(e.ErrorKind.KeywordPath(), "/"))
 }
 
@@ -94,5 +112,5 @@ func (x *Expressions) CheckAnswer(step int, value json.RawMessage) error {
 	if x.schemas[step] == nil {
 		return nil
 	}
-	return checkValue(x.schemas[step], value)
+	return x.schemas[step].check(value)
 }

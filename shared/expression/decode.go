@@ -3,6 +3,7 @@ package expression
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
@@ -12,25 +13,26 @@ import (
 var (
 	errDepth   = fail(fmt.Sprintf("the JSON it reads is nested deeper than %d levels", MaxDepth), "flatten the order")
 	errResult  = fail(fmt.Sprintf("the result is nested deeper than %d levels", rawjson.MaxLevels), "pass fewer levels of the data, or a reference to it")
+	errNumber  = fail(fmt.Sprintf("a number has more than %d characters, or an exponent beyond ±%d", rawjson.MaxNumber, rawjson.MaxExponent), "send it as a text")
 	errBadJSON = fail("what it reads is not valid JSON", "")
 )
 
 const white = " \n\t\r" // between the parts of JSON
 
-// checkDepth refuses JSON that is nested too deep, before anything recursive sees it.
-func checkDepth(data []byte) error {
-	if rawjson.TooDeep(data, MaxDepth) >= 0 {
-		return errDepth
-	}
-	return nil
-}
+// checkRead refuses JSON that is nested too deep or has a number out of bounds, before anything recursive sees it.
+func checkRead(data []byte) error { return bounds(data, MaxDepth, errDepth) }
 
-// checkResult holds what a template gives to the limit of all that is stored and sent.
-func checkResult(result []byte) error {
-	if rawjson.CheckDepth(result) != nil {
-		return errResult
+// checkResult applies the bounds of all that is stored and sent to the result of a template.
+func checkResult(result []byte) error { return bounds(result, rawjson.MaxLevels, errResult) }
+
+func bounds(data []byte, levels int, deep error) error {
+	switch err := rawjson.CheckLevels(data, levels); {
+	case err == nil:
+		return nil
+	case errors.Is(err, rawjson.ErrNumber):
+		return errNumber
 	}
-	return nil
+	return deep
 }
 
 // decode turns JSON into values; numbers keep their digits.
@@ -38,7 +40,7 @@ func decode(data json.RawMessage) (any, error) {
 	if len(data) == 0 {
 		return nil, nil
 	}
-	if err := checkDepth(data); err != nil {
+	if err := checkRead(data); err != nil {
 		return nil, err
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -50,22 +52,27 @@ func decode(data json.RawMessage) (any, error) {
 	if _, err := d.Token(); err != io.EOF {
 		return nil, errBadJSON
 	}
-	return own(v), nil
+	return own(v)
 }
 
 // own replaces the library's numbers by this package's, in place.
-func own(v any) any {
+func own(v any) (any, error) {
+	var err error
 	switch v := v.(type) {
 	case json.Number:
 		return numberOf(string(v))
 	case []any:
 		for i := range v {
-			v[i] = own(v[i])
+			if v[i], err = own(v[i]); err != nil {
+				return nil, err
+			}
 		}
 	case map[string]any:
 		for k, e := range v {
-			v[k] = own(e)
+			if v[k], err = own(e); err != nil {
+				return nil, err
+			}
 		}
 	}
-	return v
+	return v, nil
 }

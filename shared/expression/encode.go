@@ -23,14 +23,8 @@ func appendValue(b []byte, v any) ([]byte, error) {
 		b = strconv.AppendBool(b, v)
 	case int64:
 		b = strconv.AppendInt(b, v, 10)
-	case float64:
-		text, err := json.Marshal(v)
-		if err != nil {
-			return nil, fail("the result is not a finite number", "")
-		}
-		b = append(b, text...)
-	case number:
-		b = append(b, v...)
+	case *number:
+		b = append(b, v.text...)
 	case string:
 		b = appendString(b, v)
 	case []any:

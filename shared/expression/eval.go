@@ -1,6 +1,8 @@
 package expression
 
 import (
+	"strconv"
+
 	"github.com/expr-lang/expr/ast"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
@@ -37,7 +39,7 @@ func (e *evaluation) eval(n ast.Node) (any, error) {
 	case *ast.IntegerNode:
 		return int64(n.Value), nil
 	case *ast.FloatNode:
-		return n.Value, nil
+		return numberOf(strconv.FormatFloat(n.Value, 'g', -1, 64))
 	case *ast.StringNode:
 		return n.Value, nil
 	case *ast.IdentifierNode:
@@ -99,6 +101,9 @@ func (e *evaluation) object(n *ast.MapNode) (any, error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := e.meter.charge(len(key) / 8); err != nil {
+			return nil, err
+		}
 		if object[key], err = e.eval(pair.Value); err != nil {
 			return nil, err
 		}
@@ -125,6 +130,9 @@ func (e *evaluation) identifier(name string) (any, error) {
 func (e *evaluation) document(name string, data []byte) (any, error) {
 	if v, ok := e.decoded[name]; ok {
 		return v, nil
+	}
+	if err := e.meter.charge(len(data) / 4); err != nil {
+		return nil, err
 	}
 	v, err := decode(data)
 	if err != nil {
@@ -168,6 +176,11 @@ func (e *evaluation) chain(n ast.Node) (v any, short bool, err error) {
 		property, err := e.eval(n.Property)
 		if err != nil {
 			return nil, false, err
+		}
+		if name, ok := property.(string); ok {
+			if err := e.meter.charge(len(name) / 8); err != nil {
+				return nil, false, err
+			}
 		}
 		v, err = memberOf(base, property)
 		return v, false, err

@@ -67,28 +67,64 @@ func TestValues(t *testing.T) {
 		{`true ? order.total : 0`, `1.10`},
 		// Arithmetic.
 		{`order.n + 1`, `4`}, {`order.total * 2`, `2.2`}, {`7 / 2`, `3.5`}, {`8 / 2`, `4`}, {`7 % 3`, `1`}, {`-order.n`, `-3`}, {`-order.total`, `-1.1`},
-		{`sum(order.items, .quantity * .unitPrice)`, `399`}, {`sum(order.items, #.quantity)`, `3`}, {`sum([])`, `0`}, {`sum([0.1, 0.2])`, `0.30000000000000004`},
-		{`9007199254740993 + 0`, `9007199254740993`}, {`order.n - 0`, `3`}, {`3 - 5`, `-2`}, {`order.n-run`, `1`}, {`order.n-order.n`, `0`}, {`order.n-steps.charge_payment.output.fee`, `2.9`}, {`9223372036854775807 - 1`, `9223372036854775806`}, {`+order.total`, `1.10`}, {`-9223372036854775807 - 1`, `-9223372036854775808`}, {`9223372036854775806 + 1`, `9223372036854775807`},
-		{`0 - -9223372036854775807`, `9223372036854775807`}, {`-1 - (-9223372036854775807 - 1)`, `9223372036854775807`}, {`3037000499 * 3037000499`, `9223372030926249001`},
+		{`sum(order.items, .quantity * .unitPrice)`, `399`}, {`sum(order.items, #.quantity)`, `3`}, {`sum([])`, `0`}, {`sum([0.1, 0.2])`, `0.3`},
+		{`9007199254740993 + 0`, `9007199254740993`}, {`order.n - 0`, `3`}, {`3 - 5`, `-2`},
+		{`order.n-run`, `1`}, {`order.n-order.n`, `0`}, {`order.n-steps.charge_payment.output.fee`, `2.9`},
+		{`9223372036854775807 - 1`, `9223372036854775806`}, {`+order.total`, `1.10`},
+		{`-9223372036854775807 - 1`, `-9223372036854775808`},
+		{`9223372036854775806 + 1`, `9223372036854775807`},
+		{`0 - -9223372036854775807`, `9223372036854775807`},
+		{`-1 - (-9223372036854775807 - 1)`, `9223372036854775807`},
+		{`3037000499 * 3037000499`, `9223372030926249001`},
+		// Whole numbers are exact past 64 bits, fractions are decimal, and a quotient has 34 digits.
+		{`order.big + 1`, `12345678901234567891`}, {`9223372036854775807 + 1`, `9223372036854775808`},
+		{`-9223372036854775807 - 2`, `-9223372036854775809`},
+		{`9223372036854775807 * -2`, `-18446744073709551614`},
+		{`0 - (-9223372036854775807 - 1)`, `9223372036854775808`},
+		{`(-9223372036854775807 - 1) * 1`, `-9223372036854775808`},
+		{`9223372036854775807 + 1 - 1`, `9223372036854775807`},
+		{`(9223372036854775807 - -1) / -1`, `-9223372036854775808`},
+		{`0.1 + 0.2`, `0.3`}, {`0.1 + 0.2 == 0.3`, `true`}, {`1.1 * 3`, `3.3`},
+		{`order.total * order.total`, `1.21`}, {`19.99 * 3 - 0.97`, `59`}, {`[1, 2, 3][1.5 * 2 - 2]`, `2`},
+		{`-0.0`, `0`}, {`order.zero + 0`, `0`},
+		{`1 / 3`, `0.3333333333333333333333333333333333`}, {`2 / 3`, `0.6666666666666666666666666666666667`},
+		{`10 / 4`, `2.5`}, {`1e6 + 0.5`, `1000000.5`}, {`order.huge * 1`, `1e+400`},
+		{`1 / 1000000000`, `1e-9`}, {`order.huge / order.huge`, `1`},
 		// Comparisons are exact even where float64 is not.
+		{`order.huge == order.huge + 1`, `true`},
 		{`order.big == 1234567890123456789`, `false`}, {`order.total == 1.1`, `true`}, {`order.n == 3.0`, `true`}, {`order.zero == 0`, `true`},
-		{`9007199254740993 > 9007199254740992.0`, `true`}, {`order.huge > order.big`, `true`}, {`"a" < "b"`, `true`}, {`"b" >= "a"`, `true`}, {`1 <= 1`, `true`}, {`2 >= 3`, `false`}, {`1 < 2 < 3`, `true`},
-		{`order == order`, `true`}, {`order.items[0] == order.items[1]`, `false`}, {`[1, [2]] == [1, [2.0]]`, `true`}, {`{a: 1} != {a: 2}`, `true`}, {`{a: 1} == {b: 1}`, `false`}, {`{a: [1]} == {a: [1]}`, `true`}, {`[1, 2] == [1, 3]`, `false`}, {`[1] == 5`, `false`}, {`5 == [1]`, `false`}, {`nil == order.a`, `true`}, {`order.list == nil`, `false`}, {`1 == "1"`, `false`},
+		{`9007199254740993 > 9007199254740992.0`, `true`}, {`order.huge > order.big`, `true`},
+		{`"a" < "b"`, `true`}, {`"b" >= "a"`, `true`}, {`1 <= 1`, `true`}, {`2 >= 3`, `false`},
+		{`1 < 2 < 3`, `true`},
+		{`order == order`, `true`}, {`order.items[0] == order.items[1]`, `false`},
+		{`[1, [2]] == [1, [2.0]]`, `true`}, {`{a: 1} != {a: 2}`, `true`}, {`{a: 1} == {b: 1}`, `false`},
+		{`{a: [1]} == {a: [1]}`, `true`}, {`[1, 2] == [1, 3]`, `false`}, {`[1] == 5`, `false`},
+		{`5 == [1]`, `false`}, {`nil == order.a`, `true`}, {`order.list == nil`, `false`},
+		{`1 == "1"`, `false`},
 		// Logic.
-		{`true and not false`, `true`}, {`false && order.text`, `false`}, {`true || order.text`, `true`}, {`order.n > 2 ? "many" : "few"`, `"many"`}, {`not (order.n > 2)`, `false`},
+		{`true and not false`, `true`}, {`false && order.text`, `false`}, {`true || order.text`, `true`},
+		{`order.n > 2 ? "many" : "few"`, `"many"`}, {`not (order.n > 2)`, `false`},
 		// Texts.
-		{`orderId + "-" + order.items[0].sku`, `"o-1-a"`}, {`lower(order.text)`, `"tür <&>"`}, {`len(order.text)`, `7`}, {`order.text[0:3]`, `"Tür"`}, {`order.text[-3:]`, `"<&>"`},
+		{`orderId + "-" + order.items[0].sku`, `"o-1-a"`}, {`lower(order.text)`, `"tür <&>"`},
+		{`len(order.text)`, `7`}, {`order.text[0:3]`, `"Tür"`}, {`order.text[-3:]`, `"<&>"`},
 		{`"abc" contains "b"`, `true`}, {`"abc" startsWith "b"`, `false`},
 		{`"abc" endsWith "c"`, `true`}, {`string({b: 1, a: [nil, true]})`, `"{\"a\":[null,true],\"b\":1}"`},
 		{`"quote \" and \\ and \n"`, `"quote \" and \\ and \n"`}, {`"\x00"`, `"\u0000"`},
 		// Times.
-		{`addTime("2026-03-31T08:00:00Z", "-72h")`, `"2026-03-28T08:00:00Z"`}, {`addTime("2024-02-28T23:30:00.5+02:00", "1d")`, `"2024-02-29T23:30:00.5+02:00"`},
-		{`addTime(order.at ?? "2026-01-01T00:00:00Z", "1h30m")`, `"2026-01-01T01:30:00Z"`}, {`map(["2026-01-01T00:00:00Z"], addTime(#, "-1d"))`, `["2025-12-31T00:00:00Z"]`},
+		{`addTime("2026-03-31T08:00:00Z", "-72h")`, `"2026-03-28T08:00:00Z"`}, {
+			`addTime("2024-02-28T23:30:00.5+02:00", "1d")`, `"2024-02-29T23:30:00.5+02:00"`,
+		},
+		{
+			`addTime(order.at ?? "2026-01-01T00:00:00Z", "1h30m")`, `"2026-01-01T01:30:00Z"`,
+		}, {`map(["2026-01-01T00:00:00Z"], addTime(#, "-1d"))`, `["2025-12-31T00:00:00Z"]`},
 		// Lists and objects, always in the order of the data or of sorted keys.
-		{`map(order.items, ({sku: .sku, place: #index}))`, `[{"place":0,"sku":"a"},{"place":1,"sku":"b"}]`}, {`map(order.items, len(filter(.tags, # != "y")))`, `[1,1]`},
+		{
+			`map(order.items, ({sku: .sku, place: #index}))`, `[{"place":0,"sku":"a"},{"place":1,"sku":"b"}]`,
+		}, {`map(order.items, len(filter(.tags, # != "y")))`, `[1,1]`},
 		{`order.list[-1]`, `"x"`}, {`order.list[1:]`, `[2.50,"x"]`}, {`order.list[:-2]`, `[1]`}, {`order.list[5:9]`, `[]`}, {`count([true, false])`, `1`},
 		{`any(order.items, .physical ?? false)`, `true`}, {`all(order.items, .physical ?? false)`, `false`},
-		{`"sku" in order.items[0]`, `true`}, {`2.5 in order.list`, `true`}, {`4 not in order.list`, `true`}, {`"x" in order.a`, `false`}, {`len(order.nested)`, `1`},
+		{`"sku" in order.items[0]`, `true`}, {`2.5 in order.list`, `true`}, {`4 not in order.list`, `true`},
+		{`"x" in order.a`, `false`}, {`len(order.nested)`, `1`},
 	} {
 		t.Run(c.source, func(t *testing.T) {
 			env := environment(sample)
@@ -106,33 +142,74 @@ const secret = "S3CRET"
 
 // Failures name the expression and the reason, and never data of the order.
 func TestFailures(t *testing.T) {
-	order := `{"name":"` + secret + `","nested":{"` + secret + `":1},"n":42137,"list":["` + secret + `"],"none":null,"yes":true,"max":9223372036854775807,"huge":1e400}`
+	order := `{"name":"` + secret + `","nested":{"` + secret + `":1},"n":42137,"list":["` + secret +
+		`"],"none":null,"yes":true,"max":9223372036854775807,"huge":1e400}`
 	for _, c := range []struct{ source, want string }{
 		{`order.none.x`, `.x is read from null; fix: write ?. where the part before it may be absent`},
 		{`order.none[3]`, `[3] is read from null; fix: write ?. where the part before it may be absent`},
-		{`order.name.x`, `.x is read from a text`}, {`order.n.x`, `.x is read from a number`}, {`order.list.x`, `.x is read from a list`}, {`(order.n + 1).x`, `a member is read from a number`}, {`order.nested[0]`, `[0] is read from an object`},
+		{`order.name.x`, `.x is read from a text`}, {`order.n.x`, `.x is read from a number`},
+		{`order.list.x`, `.x is read from a list`}, {`(order.n + 1).x`, `a member is read from a number`},
+		{`order.nested[0]`, `[0] is read from an object`},
 		{`order.list[7]`, `[7] is outside of the list`}, {`order.list[-7]`, `the index is outside of the list`},
 		{`lower(order.none.x)`, `a member is read from null; fix: write ?. where the part before it may be absent`},
 		{`order[order.name].x`, `a member is read from null; fix: write ?. where the part before it may be absent`},
-		{`order.list[order.name]`, `an element of a list is chosen by a text, not by a whole number`}, {`order.nested[order.n]`, `a field of an object is named by a number, not by a text`},
+		{
+			`order.list[order.name]`, `an element of a list is chosen by a text, not by a whole number`,
+		}, {`order.nested[order.n]`, `a field of an object is named by a number, not by a text`},
 		{`order.name + 1`, `+ joins a text and a number; fix: convert with string(…)`}, {`order.name * 2`, `* needs numbers, got a text`},
 		{`order.discount * 2`, `* needs numbers, got null; fix: give a default with ??, as in (order.discount ?? 0)`},
-		{`-order.name`, `- needs a number, got a text`}, {`+order.none`, `+ needs a number, got null; fix: give a default with ??, as in (order.discount ?? 0)`},
-		{`order.none < 1`, `< needs two numbers or two texts, got null; fix: give a default with ??, as in (order.discount ?? 0)`}, {`order.name > order.list`, `> compares a text with a list; fix: it needs two numbers or two texts`},
-		{`lower(order.n)`, `lower needs a text, got a number`}, {`order.nested[0:1]`, `[from:to] needs a list or a text, got an object`}, {`order.yes.x`, `.x is read from a boolean`},
-		{`order.name > 2`, `> compares a text with a number; fix: it needs two numbers or two texts`}, {`order.name && true`, `&& needs true or false, got a text`},
-		{`order.none ? 1 : 2`, `a condition needs true or false, got null; fix: give a default with ??, as in (order.discount ?? 0)`}, {`!order.n`, `! needs true or false, got a number`},
-		{`filter(order.list, #)`, `the condition of filter needs true or false, got a text`}, {`map(order.name, #)`, `map needs a list, got a text`}, {`sum(order.list)`, `sum needs numbers, got a text`},
+		{`-order.name`, `- needs a number, got a text`}, {
+			`+order.none`,
+			`+ needs a number, got null; fix: give a default with ??, as in (order.discount ?? 0)`,
+		},
+		{
+			`order.none < 1`,
+			`< needs two numbers or two texts, got null; fix: give a default with ??, as in (order.discount ?? 0)`,
+		}, {
+			`order.name > order.list`,
+			`> compares a text with a list; fix: it needs two numbers or two texts`,
+		},
+		{`lower(order.n)`, `lower needs a text, got a number`}, {
+			`order.nested[0:1]`, `[from:to] needs a list or a text, got an object`,
+		}, {`order.yes.x`, `.x is read from a boolean`},
+		{
+			`order.name > 2`, `> compares a text with a number; fix: it needs two numbers or two texts`,
+		}, {`order.name && true`, `&& needs true or false, got a text`},
+		{
+			`order.none ? 1 : 2`,
+			`a condition needs true or false, got null; fix: give a default with ??, as in (order.discount ?? 0)`,
+		}, {`!order.n`, `! needs true or false, got a number`},
+		{
+			`filter(order.list, #)`, `the condition of filter needs true or false, got a text`,
+		}, {`map(order.name, #)`, `map needs a list, got a text`},
+		{`sum(order.list)`, `sum needs numbers, got a text`},
 		{`1 / (order.n - order.n)`, `it divides by zero`}, {`1 % 0`, `it divides by zero`},
-		{`order.max - -1`, `the result does not fit into a 64-bit integer; fix: write one of the numbers with a point, as in 2.0, if its last digits do not matter`}, {`-order.max - 2`, `the result does not fit into a 64-bit integer; fix: write one of the numbers with a point, as in 2.0, if its last digits do not matter`},
-		{`0 - (-order.max - 1)`, `the result does not fit into a 64-bit integer; fix: write one of the numbers with a point, as in 2.0, if its last digits do not matter`}, {`-order.max + -2`, `the result does not fit into a 64-bit integer; fix: write one of the numbers with a point, as in 2.0, if its last digits do not matter`},
-		{`order.max + 1`, `the result does not fit into a 64-bit integer; fix: write one of the numbers with a point, as in 2.0, if its last digits do not matter`}, {`order.max * -2`, `the result does not fit into a 64-bit integer; fix: write one of the numbers with a point, as in 2.0, if its last digits do not matter`},
-		{`order.huge * 1`, `the result is not a finite number`}, {`1.5 % 2`, `% needs whole numbers`},
-		{`len(order.n)`, `len needs a text, a list or an object, got a number`}, {`order.name[1:order.name]`, `[from:to] needs a whole number, got a text`}, {`{(order.n): 1}`, `a key needs a text, got a number`},
-		{`addTime(order.name, "1h")`, `addTime is given a text that is no time in RFC 3339; fix: give one like 2026-01-31T08:00:00Z`}, {`addTime(order.n, "1h")`, `addTime needs a time in RFC 3339 as a text, got a number`},
-		{`addTime("2026-01-31T08:00:00Z", order.name)`, `addTime is given a text that is no time span; fix: give one like '-72h', '90m' or '3d'`}, {`addTime("2026-01-31T08:00:00Z", 5)`, `addTime needs a time span as a text, got a number`},
-		{`addTime("9999-12-31T08:00:00Z", "1d")`, `addTime leaves the years 0 to 9999`}, {`addTime("2026-01-31T08:00:00Z", "100001d")`, `addTime is given a text that is no time span; fix: give one like '-72h', '90m' or '3d'`},
-		{`order.n in order.nested`, `in an object needs a text, got a number`}, {`order.n in order.name`, `in needs a list or an object on its right, got a text`}, {`order.n contains "x"`, `contains works on two texts, got a number and a text`},
+		{
+			`order.max * order.max * order.max`,
+			`the result is a whole number of more than 34 digits; fix: write one of the numbers with a point, as in 2.0, if its last digits do not matter`,
+		},
+		{`order.huge * order.huge * order.huge`, `the result has an exponent beyond ±999`},
+		{`1 / order.huge / order.huge / order.huge`, `the result has an exponent beyond ±999`},
+		{`order.huge % 2`, `% needs whole numbers`}, {`order.huge / 0`, `it divides by zero`},
+		{`1.5 % 2`, `% needs whole numbers`},
+		{`len(order.n)`, `len needs a text, a list or an object, got a number`}, {
+			`order.name[1:order.name]`, `[from:to] needs a whole number, got a text`,
+		}, {`{(order.n): 1}`, `a key needs a text, got a number`},
+		{
+			`addTime(order.name, "1h")`,
+			`addTime is given a text that is no time in RFC 3339; fix: give one like 2026-01-31T08:00:00Z`,
+		}, {`addTime(order.n, "1h")`, `addTime needs a time in RFC 3339 as a text, got a number`},
+		{
+			`addTime("2026-01-31T08:00:00Z", order.name)`,
+			`addTime is given a text that is no time span; fix: give one like '-72h', '90m' or '3d'`,
+		}, {`addTime("2026-01-31T08:00:00Z", 5)`, `addTime needs a time span as a text, got a number`},
+		{`addTime("9999-12-31T08:00:00Z", "1d")`, `addTime leaves the years 0 to 9999`}, {
+			`addTime("2026-01-31T08:00:00Z", "100001d")`,
+			`addTime is given a text that is no time span; fix: give one like '-72h', '90m' or '3d'`,
+		},
+		{`order.n in order.nested`, `in an object needs a text, got a number`}, {
+			`order.n in order.name`, `in needs a list or an object on its right, got a text`,
+		}, {`order.n contains "x"`, `contains works on two texts, got a number and a text`},
 	} {
 		t.Run(c.source, func(t *testing.T) {
 			_, err := input(t, quote("${ "+c.source+" }"), environment(order))
@@ -182,7 +259,13 @@ func TestAFailureAnywhereFailsAll(t *testing.T) {
 // The elements of a list, and the order of the child of each.
 func TestEach(t *testing.T) {
 	def := &core.Definition{Steps: []core.StepDefinition{
-		{Name: "parts", Input: json.RawMessage(`"${ order.parts }"`), Each: &core.Each{Order: json.RawMessage(`{"of":"${ item.sku }","all":"${ [item, index] }","place":"${ index }"}`)}},
+		{
+			Name: "parts", Input: json.RawMessage(`"${ order.parts }"`),
+			Each: &core.Each{
+				Order: json.RawMessage(
+					`{"of":"${ item.sku }","all":"${ [item, index] }","place":"${ index }"}`),
+			},
+		},
 		{Name: "plain"}}}
 	x, err := expression.Compile(def)
 	if err != nil {
@@ -217,7 +300,11 @@ func TestEach(t *testing.T) {
 // P39: a token is made by the key of the deployment, for a step and perhaps a person.
 func TestTokens(t *testing.T) {
 	def := &core.Definition{Steps: []core.StepDefinition{
-		{Name: "approve", Answer: &core.Answer{Ask: "mail"}}, {Name: "mail", Agent: "post", Input: json.RawMessage(`["${ token('approve') }", "${ lower(token('approve', order.who)) }"]`)}}}
+		{Name: "approve", Answer: &core.Answer{Ask: "mail"}},
+		{
+			Name: "mail", Agent: "post",
+			Input: json.RawMessage(`["${ token('approve') }", "${ lower(token('approve', order.who)) }"]`),
+		}}}
 	x, err := expression.Compile(def)
 	if err != nil || !x.MakesTokens() {
 		t.Fatal(err)
@@ -292,7 +379,8 @@ func TestTemplates(t *testing.T) {
 // Each part of a definition that holds an expression is read when the definition is.
 func TestEveryPartIsRead(t *testing.T) {
 	wrong := json.RawMessage(`"${ nothing }"`)
-	if _, err := input(t, `"${ value }"`, environment(`{}`)); err == nil || !strings.Contains(err.Error(), "unknown name value; fix: only the condition refuse") {
+	if _, err := input(t, `"${ value }"`, environment(`{}`)); err == nil ||
+		!strings.Contains(err.Error(), "unknown name value; fix: only the condition refuse") {
 		t.Errorf("value outside of refuse: %v", err)
 	}
 	for name, d := range map[string]core.Definition{
@@ -347,7 +435,8 @@ func TestStepsThatFailed(t *testing.T) {
 	}
 	scope := expression.Scope{Steps: []string{"a", "b", "c"}, Step: "c", Visible: map[string]bool{"a": true, "b": true}, Continues: map[string]bool{"a": true}}
 	for source, want := range map[string]string{
-		`steps.a.failed`: "", `steps.b.failed`: "does not go on without", `steps.c.error`: "of its own step", `steps.d.failed`: "there is no step d", `steps.a.failure`: "without its output",
+		`steps.a.failed`: "", `steps.b.failed`: "does not go on without", `steps.c.error`: "of its own step",
+		`steps.d.failed`: "there is no step d", `steps.a.failure`: "without its output",
 	} {
 		err := expression.Check(source, scope)
 		if got := fmt.Sprint(err); want == "" && err != nil || !strings.Contains(got, want) {

@@ -4,9 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
@@ -28,7 +27,7 @@ type Expressions struct {
 
 	refusals []*program
 	output   *template
-	schemas  []*jsonschema.Schema // of the values of events; nil: any value
+	schemas  []*answerSchema // of the values of events; nil: any value
 }
 
 var _ core.Expressions = (*Expressions)(nil)
@@ -45,7 +44,7 @@ func Compile(d *core.Definition) (*Expressions, error) {
 	}
 	n := len(d.Steps)
 	x := &Expressions{inputs: make([]*template, n), orders: make([]*template, n), undos: make([]*template, n), whens: make([]*program, n), refusals: make([]*program, n),
-		schemas: make([]*jsonschema.Schema, n)}
+		schemas: make([]*answerSchema, n)}
 	for i := range d.Steps {
 		if err := x.compileStep(i, &d.Steps[i], scope, answered); err != nil {
 			return nil, fmt.Errorf("workflow %s, step %s: %w", d.Name, d.Steps[i].Name, err)
@@ -112,6 +111,22 @@ func (x *Expressions) compileStep(i int, s *core.StepDefinition, scope Scope, an
 // Input evaluates a step's input; nil where the step has none.
 func (x *Expressions) Input(step int, env core.Environment) (json.RawMessage, error) {
 	return evaluate(x.inputs[step], &env)
+}
+
+// InputReads returns the names of the steps whose outputs or failures the input of a step reads, sorted.
+func (x *Expressions) InputReads(step int) []string {
+	reads := map[string]bool{}
+	if t := x.inputs[step]; t != nil {
+		for _, p := range t.holes {
+			for _, name := range p.steps { // in any order: they are sorted below
+				reads[name] = true
+			}
+			for _, f := range p.facts { // in any order
+				reads[f.step] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(reads))
 }
 
 // Items walks the list that the input of a step evaluates to.

@@ -91,10 +91,13 @@ func lower(e *evaluation, args []any) (any, error) {
 }
 
 // addTime moves a time in RFC 3339 by a time span, like "-72h" or "3d".
-func addTime(_ *evaluation, args []any) (any, error) {
+func addTime(e *evaluation, args []any) (any, error) {
 	text, ok := args[0].(string)
 	if !ok {
 		return nil, mismatch("addTime", "a time in RFC 3339 as a text", args[0])
+	}
+	if err := e.meter.charge(costOfTime + len(text)); err != nil {
+		return nil, err
 	}
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
@@ -102,6 +105,9 @@ func addTime(_ *evaluation, args []any) (any, error) {
 	}
 	if text, ok = args[1].(string); !ok {
 		return nil, mismatch("addTime", "a time span as a text", args[1])
+	}
+	if err := e.meter.charge(len(text)); err != nil {
+		return nil, err
 	}
 	span, err := time.ParseDuration(text)
 	if days, isDays := strings.CutSuffix(text, "d"); isDays {
@@ -120,6 +126,8 @@ func addTime(_ *evaluation, args []any) (any, error) {
 	}
 	return t.Format(time.RFC3339Nano), nil
 }
+
+const costOfTime = 5 // steps for reading and writing a time, beside its bytes
 
 // maxDays is how many of them fit into a time span.
 const maxDays = 100_000

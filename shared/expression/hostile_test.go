@@ -3,8 +3,12 @@ package expression_test
 import (
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
+
+	"pgregory.net/rapid"
 
 	"github.com/stepkeeper/stepkeeper/shared/expression"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
@@ -15,7 +19,15 @@ import (
 func TestHostileExpressions(t *testing.T) {
 	long := strings.Repeat("x", 60_000)
 	numbers := "[" + strings.TrimSuffix(strings.Repeat("1,", 20_000), ",") + "]"
-	order := fmt.Sprintf(`{"long":%q,"numbers":%s,"deep":%s1%s}`, long, numbers, strings.Repeat("[", 150), strings.Repeat("]", 150))
+	object := func(value int) string {
+		var b strings.Builder
+		for i := range 2000 {
+			fmt.Fprintf(&b, `"k%d":%d,`, i, value)
+		}
+		return "{" + strings.TrimSuffix(b.String(), ",") + "}"
+	}
+	order := fmt.Sprintf(`{"long":%q,"numbers":%s,"deep":%s1%s,"one":%s,"two":%s,"span":%q,"wide":%s,"small":1e-999}`, long, numbers,
+		strings.Repeat("[", 150), strings.Repeat("]", 150), object(1), object(2), strings.Repeat("0h", 30_000), strings.Repeat("7", 100)+"e899")
 	for _, c := range hostile() {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := input(t, quote("${"+c.source+"}"), environment(order))
@@ -44,6 +56,13 @@ func hostile() []attack {
 		{"membership in each turn", "count(order.numbers, 2 in order.numbers)", budget},
 		{"lower in each turn", "map(order.numbers, lower(order.long))", budget},
 		{"counting characters in each turn", "count(order.numbers, len(order.long) == 1)", budget},
+		{"objects in each turn", "count(order.numbers, order.one == order.two)", budget},
+		{"a long span in each turn", "map(order.numbers, addTime('2026-01-01T00:00:00Z', order.span))", budget},
+		{"a long time in each turn", "map(order.numbers, addTime(order.long, '1h'))", "no time in RFC 3339"},
+		{"a long name in each turn", "count(order.numbers, order.one[order.long] == 1)", budget},
+		{"a long name of an object in each turn", "count(order.numbers, ({(order.long): 1}) == 1)", budget},
+		{"a long name sought in each turn", "count(order.numbers, order.long in order.one)", budget},
+		{"numbers far apart in each turn", "count(order.numbers, order.wide + order.small > 1)", budget},
 		{"many sums", strings.Repeat("sum(order.numbers)+", 60) + "1", budget},
 		{"nested loops", "sum(order.numbers, sum(order.numbers, #))", "goes over something else than the element at hand"},
 		{"nested loops in a list", "sum(order.numbers, sum([order.numbers][0], #))", "goes over something else than the element at hand"},
@@ -67,6 +86,55 @@ func hostile() []attack {
 	}
 }
 
+// The work of an evaluation is bounded by its charge, whatever the data: it is measured by the bytes that it allocates,
+// which follow what it touches. Time is printed only.
+func TestWorkIsBoundedByItsCharge(t *testing.T) {
+	number := rapid.OneOf(rapid.StringMatching(`-?[1-9][0-9]{0,126}`), rapid.StringMatching(`-?[1-9]\.[0-9]{1,100}e-?[0-9]{1,3}`), rapid.StringMatching(`[0-9]`))
+	text := rapid.Map(rapid.IntRange(0, 3000), func(n int) string { return fmt.Sprintf("%q", strings.Repeat("ä", n)) })
+	object := rapid.Map(rapid.IntRange(0, 300), func(n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, `"key %d":%d,`, i, i)
+		}
+		return "{" + strings.TrimSuffix(b.String(), ",") + "}"
+	})
+	element := rapid.OneOf(number, text, object, rapid.Just("null"), rapid.Just("true"), rapid.Just("[[],[1]]"))
+	source := rapid.SampledFrom([]string{"sum(order.l)", "sum(order.l, # * #)", "map(order.l, # + order.v)", "count(order.l, # == order.v)", "count(order.l, # > order.v)",
+		"order.v in order.l", "map(order.l, # / 7)", "map(order.l, -#)", "map(order.l, len(#))", "map(order.l, lower(#))", "map(order.l, string(#))",
+		"filter(order.l, # != order.v)", "len(string(order.l))", "order.l == order.m", "map(order.l, #[1:])", "map(order.l, ({(#): 1}))", "order.v", "order.l[1:]",
+		"map(order.l, order.v[string(#)])", "order.v % 7", "map(order.l, # - 0.1)", "any(order.l, # contains order.v)"})
+	worst, worstTime := 0.0, ""
+	rapid.Check(t, func(t *rapid.T) {
+		list := "[" + strings.Join(rapid.SliceOfN(element, 0, 40).Draw(t, "list"), ",") + "]"
+		if rapid.Bool().Draw(t, "of one kind") {
+			list = "[" + strings.TrimSuffix(strings.Repeat(element.Draw(t, "element")+",", rapid.IntRange(1, 200).Draw(t, "n")), ",") + "]"
+		}
+		order := `{"l":` + list + `,"m":` + list + `,"v":` + element.Draw(t, "v") + `}`
+		what := source.Draw(t, "source")
+		x, err := expression.Compile(definition(quote("${"+what+"}"), ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		env := environment(order)
+		charged := x.Usage(env).Steps
+		began := time.Now()
+		_, _ = x.Input(2, env)
+		took := time.Since(began)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, _ = x.Input(2, env)
+		runtime.ReadMemStats(&after)
+		bytes := after.TotalAlloc - before.TotalAlloc
+		if limit := uint64(256*charged + 4*expression.MaxResult); bytes > limit {
+			t.Fatalf("%s allocates %d bytes for %d steps, the bound is %d", what, bytes, charged, limit)
+		}
+		if ratio := float64(bytes) / float64(charged+1); ratio > worst {
+			worst, worstTime = ratio, fmt.Sprintf("%s: %d bytes, %d steps, %v", what, bytes, charged, took)
+		}
+	})
+	t.Log(worstTime)
+}
+
 // JSON that breaks off, or goes on behind its end, is an error wherever it is read.
 func TestDamagedOrders(t *testing.T) {
 	for _, order := range []string{`{"a":[1`, `{"a":[1]}}`, `{"a":[1],`, `{"a":[1,]}`} {
@@ -87,7 +155,7 @@ func TestDeepOrders(t *testing.T) {
 			env := environment(order)
 			env.Outputs = map[string]json.RawMessage{"ship": json.RawMessage(order)}
 			_, err := input(t, quote("${"+source+"}"), env)
-			if err == nil || !strings.Contains(err.Error(), "nested deeper than") && !strings.Contains(err.Error(), "larger than") {
+			if err == nil || !strings.Contains(err.Error(), "nested deeper than") && !strings.Contains(err.Error(), "larger than") && !strings.Contains(err.Error(), "steps of work") {
 				t.Errorf("%s of depth %d: %v", source, depth, err)
 			}
 		}

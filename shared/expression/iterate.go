@@ -61,7 +61,7 @@ func (e *evaluation) mapped(list []any, predicate ast.Node) (any, error) {
 func (e *evaluation) sum(list []any, predicate ast.Node) (any, error) {
 	var total any = int64(0)
 	err := e.each(list, predicate, func(_ int, v any) (bool, error) {
-		if _, ok := float(v); !ok {
+		if _, ok := decimal(v); !ok {
 			return true, mismatch("sum", "numbers", v)
 		}
 		var err error

@@ -1,11 +1,15 @@
 package expression
 
 import (
+	"fmt"
 	"math"
-	"math/big"
+	"math/bits"
 	"strings"
 
+	"github.com/cockroachdb/apd/v3"
 	"github.com/expr-lang/expr/ast"
+
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
 // lazyOperators evaluate their right side only where it matters.
@@ -30,7 +34,7 @@ func (e *evaluation) unary(n *ast.UnaryNode) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := float(v); !ok {
+	if _, ok := decimal(v); !ok {
 		return nil, mismatch(n.Operator, "a number", v)
 	}
 	if n.Operator == "+" {
@@ -81,9 +85,14 @@ func add(e *evaluation, op string, a, b any) (any, error) {
 	return x + y, nil
 }
 
-func arithmetic(_ *evaluation, op string, a, b any) (any, error) {
-	x, ok1 := float(a)
-	y, ok2 := float(b)
+// Numbers are computed with as decimals of up to 34 digits, those of IEEE 754 decimal128; whole numbers exactly or
+// not at all.
+var computed = apd.Context{Precision: 34, MaxExponent: rawjson.MaxExponent, MinExponent: -rawjson.MaxExponent,
+	Rounding: apd.RoundHalfEven, Traps: apd.DefaultTraps | apd.Subnormal}
+
+func arithmetic(e *evaluation, op string, a, b any) (any, error) {
+	x, ok1 := decimal(a)
+	y, ok2 := decimal(b)
 	if !ok1 {
 		return nil, mismatch(op, "numbers", a)
 	}
@@ -92,51 +101,77 @@ func arithmetic(_ *evaluation, op string, a, b any) (any, error) {
 	}
 	i, ok1 := a.(int64)
 	j, ok2 := b.(int64)
-	if ok1 && ok2 && op != "/" {
-		return integers(op, i, j)
+	integers := ok1 && ok2
+	if integers {
+		if v, ok := smallIntegers(op, i, j); ok {
+			return v, nil
+		}
 	}
+	if err := e.meter.charge(digits(x, y)); err != nil {
+		return nil, err
+	}
+	d := new(apd.Decimal)
+	var c apd.Condition
+	var err error
 	switch op {
 	case "+":
-		return finite(x + y)
+		c, err = computed.Add(d, x, y)
 	case "-":
-		return finite(x - y)
+		c, err = computed.Sub(d, x, y)
 	case "*":
-		return finite(x * y)
-	case "/":
-		if y == 0 {
+		c, err = computed.Mul(d, x, y)
+	default:
+		if op == "%" && !integers {
+			return nil, fail("% needs whole numbers", "")
+		}
+		if y.IsZero() {
 			return nil, fail("it divides by zero", "")
 		}
-		return finite(x / y)
+		c, err = computed.Quo(d, x, y)
 	}
-	return nil, fail("% needs whole numbers", "")
+	switch {
+	case err != nil:
+		return nil, fail(fmt.Sprintf("the result has an exponent beyond ±%d", rawjson.MaxExponent), "")
+	case op != "/" && c.Inexact() && whole(a) && whole(b):
+		return nil, fail(fmt.Sprintf("the result is a whole number of more than %d digits", computed.Precision),
+			"write one of the numbers with a point, as in 2.0, if its last digits do not matter")
+	}
+	return valueOf(d), nil
 }
 
-// integers computes exactly, or says that it cannot.
-func integers(op string, i, j int64) (any, error) {
-	x, y, z := big.NewInt(i), big.NewInt(j), new(big.Int)
+// smallIntegers computes with 64 bits where the result fits.
+func smallIntegers(op string, i, j int64) (v int64, ok bool) {
 	switch op {
 	case "+":
-		if s := i + j; (s > i) == (j > 0) {
-			return s, nil
-		}
-		z.Add(x, y)
+		v = i + j
+		return v, (v > i) == (j > 0)
 	case "-":
-		if s := i - j; (s < i) == (j > 0) {
-			return s, nil
-		}
-		z.Sub(x, y)
+		v = i - j
+		return v, (v < i) == (j > 0)
 	case "*":
-		z.Mul(x, y)
+		high, low := bits.Mul64(magnitude(i), magnitude(j))
+		return i * j, high == 0 && low <= math.MaxInt64
 	case "%":
-		if j == 0 {
-			return nil, fail("it divides by zero", "")
+		if j != 0 {
+			return i % j, true
 		}
-		return i % j, nil
 	}
-	if !z.IsInt64() {
-		return nil, fail("the result does not fit into a 64-bit integer", "write one of the numbers with a point, as in 2.0, if its last digits do not matter")
+	return 0, false
+}
+
+func magnitude(i int64) uint64 {
+	if i < 0 {
+		return -uint64(i)
 	}
-	return z.Int64(), nil
+	return uint64(i)
+}
+
+// digits is the charge for a computation: the digits that both numbers take when they are written out at
+// one scale, eight at a time.
+func digits(x, y *apd.Decimal) int {
+	low := min(x.Exponent, y.Exponent)
+	high := max(x.NumDigits()+int64(x.Exponent), y.NumDigits()+int64(y.Exponent))
+	return int(x.NumDigits()+y.NumDigits()+high-int64(low)) / 8
 }
 
 func equality(e *evaluation, op string, a, b any) (any, error) {
@@ -172,6 +207,9 @@ func (e *evaluation) equal(a, b any) (bool, error) {
 		if !ok || len(x) != len(y) {
 			return false, nil
 		}
+		if err := e.meter.charge(costOfKeys(x)); err != nil {
+			return false, err
+		}
 		// Sorted, so that the work charged does not depend on the order of a map.
 		for _, k := range sortedKeys(x) {
 			v, ok := y[k]
@@ -184,9 +222,10 @@ func (e *evaluation) equal(a, b any) (bool, error) {
 		}
 		return true, nil
 	}
-	if _, ok := float(a); ok {
-		if _, ok := float(b); ok {
-			return compareNumbers(a, b) == 0, nil
+	if x, ok := decimal(a); ok {
+		if y, ok := decimal(b); ok {
+			c, err := e.compareNumbers(x, y)
+			return c == 0, err
 		}
 		return false, nil
 	}
@@ -201,8 +240,8 @@ func order(e *evaluation, op string, a, b any) (any, error) {
 	var c int
 	x, ok1 := a.(string)
 	y, ok2 := b.(string)
-	_, num1 := float(a)
-	_, num2 := float(b)
+	p, num1 := decimal(a)
+	q, num2 := decimal(b)
 	switch {
 	case ok1 && ok2:
 		if err := e.meter.charge(min(len(x), len(y))); err != nil {
@@ -210,7 +249,10 @@ func order(e *evaluation, op string, a, b any) (any, error) {
 		}
 		c = strings.Compare(x, y)
 	case num1 && num2:
-		c = compareNumbers(a, b)
+		var err error
+		if c, err = e.compareNumbers(p, q); err != nil {
+			return nil, err
+		}
 	case a == nil || b == nil:
 		return nil, mismatch(op, "two numbers or two texts", nil)
 	default:
@@ -227,50 +269,12 @@ func order(e *evaluation, op string, a, b any) (any, error) {
 	return c >= 0, nil
 }
 
-// compareNumbers is exact where that is cheap: rounding keeps the order of numbers, so that only
-// numbers with the same nearest float64 need their digits.
-func compareNumbers(a, b any) int {
-	x, _ := float(a)
-	y, _ := float(b)
-	switch {
-	case x < y:
-		return -1
-	case x > y:
-		return 1
+// compareNumbers is exact.
+func (e *evaluation) compareNumbers(x, y *apd.Decimal) (int, error) {
+	if err := e.meter.charge(int(x.NumDigits()+y.NumDigits()) / 8); err != nil {
+		return 0, err
 	}
-	if size := math.Abs(x); size < 1e-300 || math.IsInf(size, 0) {
-		return 0
-	}
-	if isDecimal(a) && isBinary(b) || isBinary(a) && isDecimal(b) {
-		return 0 // 1.10 of the order is the 1.1 of the expression, though no float64 is exactly either
-	}
-	p, ok1 := rational(a)
-	q, ok2 := rational(b)
-	if !ok1 || !ok2 {
-		return 0
-	}
-	return p.Cmp(q)
-}
-
-func isDecimal(v any) bool { _, ok := v.(number); return ok }
-
-func isBinary(v any) bool { _, ok := v.(float64); return ok }
-
-// rational gives the exact value; the caller has checked that its exponent is small.
-func rational(v any) (*big.Rat, bool) {
-	switch v := v.(type) {
-	case int64:
-		return new(big.Rat).SetInt64(v), true
-	case float64:
-		r := new(big.Rat).SetFloat64(v)
-		return r, r != nil
-	case number:
-		if len(v) > 400 {
-			return nil, false
-		}
-		return new(big.Rat).SetString(string(v))
-	}
-	return nil, false
+	return x.Cmp(y), nil
 }
 
 func membership(e *evaluation, op string, a, b any) (any, error) {
@@ -281,6 +285,9 @@ func membership(e *evaluation, op string, a, b any) (any, error) {
 		name, ok := a.(string)
 		if !ok {
 			return nil, mismatch(op+" an object", "a text", a)
+		}
+		if err := e.meter.charge(len(name) / 8); err != nil {
+			return nil, err
 		}
 		_, found = b[name]
 	case []any:

@@ -60,31 +60,36 @@ func pathOf(p *program, n ast.Node) *path {
 	return nil
 }
 
-// raw gives the JSON at the path; nil stands for null.
-func (p *path) raw(env *core.Environment) (json.RawMessage, error) {
-	var at json.RawMessage
+// document returns the JSON that the path is read from; nil stands for null.
+func (p *path) document(env *core.Environment) json.RawMessage {
 	switch p.root {
 	case "order":
-		at = env.Order
+		return env.Order
 	case "orderId":
-		at = appendString(nil, env.OrderID)
+		return appendString(nil, env.OrderID)
 	case "value":
-		at = env.Value
+		return env.Value
 	case "item":
-		at = env.Item
+		return env.Item
 	case "index":
-		at = strconv.AppendInt(nil, int64(env.Index), 10)
+		return strconv.AppendInt(nil, int64(env.Index), 10)
 	case "run":
-		at = strconv.AppendInt(nil, int64(env.Run), 10)
+		return strconv.AppendInt(nil, int64(env.Run), 10)
 	case "steps":
-		at = env.Outputs[p.step]
+		return env.Outputs[p.step]
 	case factFailed:
-		at = strconv.AppendBool(nil, env.Failures[p.step] != "")
+		return strconv.AppendBool(nil, env.Failures[p.step] != "")
 	case factError:
 		if code := env.Failures[p.step]; code != "" {
-			at = appendString(nil, code)
+			return appendString(nil, code)
 		}
 	}
+	return nil
+}
+
+// raw gives the JSON at the path; nil stands for null.
+func (p *path) raw(env *core.Environment) (json.RawMessage, error) {
+	at := p.document(env)
 	for _, m := range p.members {
 		at = bytes.Trim(at, white)
 		if len(at) == 0 || string(at) == "null" {

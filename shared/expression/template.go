@@ -48,7 +48,7 @@ type template struct {
 
 // parseTemplate reads the JSON form of a template.
 func parseTemplate(data json.RawMessage, scope Scope) (*template, error) {
-	if err := checkDepth(data); err != nil {
+	if err := checkRead(data); err != nil {
 		return nil, at(string(data), err)
 	}
 	var compact bytes.Buffer
@@ -96,17 +96,16 @@ func (t *template) evaluate(env *core.Environment) (json.RawMessage, error) {
 	if len(t.holes) == 0 {
 		return slices.Clip(t.literals[0]), at(string(t.literals[0]), checkResult(t.literals[0]))
 	}
-	var e *evaluation
+	e := &evaluation{env: env}
 	var b []byte
 	for i, p := range t.holes {
 		b = append(b, t.literals[i]...)
 		var err error
 		if p.path != nil {
-			b, err = splice(b, p.path, env)
-		} else {
-			if e == nil {
-				e = &evaluation{env: env}
+			if err = e.meter.charge(len(p.path.document(env)) / 128); err == nil {
+				b, err = splice(b, p.path, env)
 			}
+		} else {
 			var v any
 			if v, err = e.run(p); err == nil {
 				b, err = appendValue(b, v)
@@ -134,7 +133,7 @@ func splice(b []byte, p *path, env *core.Environment) ([]byte, error) {
 	if len(raw) > 4*MaxResult { // before the copy; white space may still make it small enough
 		return nil, errLarge
 	}
-	if err := checkDepth(raw); err != nil {
+	if err := checkRead(raw); err != nil {
 		return nil, err
 	}
 	buf := bytes.NewBuffer(b)

@@ -1,47 +1,66 @@
 package expression
 
 import (
-	"math"
 	"strconv"
+	"strings"
+
+	"github.com/cockroachdb/apd/v3"
 )
 
-// The values of an evaluation are nil, bool, int64, float64, number, string, []any and
-// map[string]any.
+// The values of an evaluation are nil, bool, int64, *number, string, []any and map[string]any.
 
-// number is a JSON number that is no 64-bit integer in its shortest form: it keeps its digits until
-// something is computed with it.
-type number string
+// number is a JSON number that is not a 64-bit integer in its shortest form. It is parsed once, and keeps the
+// digits of its text until something is computed with it.
+type number struct {
+	text  string
+	value apd.Decimal
+}
 
 // numberOf chooses the value for the text of a JSON number.
-func numberOf(text string) any {
+func numberOf(text string) (any, error) {
 	if n := len(text); n > 0 && n <= 20 {
 		if i, err := strconv.ParseInt(text, 10, 64); err == nil && text != "-0" {
-			return i
+			return i, nil
 		}
 	}
-	return number(text)
+	n := &number{text: text}
+	if _, _, err := n.value.SetString(text); err != nil {
+		return nil, errBadJSON
+	}
+	return n, nil
 }
 
-// float gives the nearest float64 of a numeric value.
-func float(v any) (float64, bool) {
+// decimal returns a numeric value as a decimal.
+func decimal(v any) (*apd.Decimal, bool) {
 	switch v := v.(type) {
 	case int64:
-		return float64(v), true
-	case float64:
-		return v, true
-	case number:
-		f, _ := strconv.ParseFloat(string(v), 64) // out of range: ±Inf, found by finite
-		return f, true
+		return apd.New(v, 0), true
+	case *number:
+		return &v.value, true
 	}
-	return 0, false
+	return nil, false
 }
 
-// finite refuses what JSON cannot hold.
-func finite(f float64) (any, error) {
-	if math.IsInf(f, 0) || math.IsNaN(f) {
-		return nil, fail("the result is not a finite number", "")
+// whole reports whether a numeric value is written without a point and an exponent.
+func whole(v any) bool {
+	n, ok := v.(*number)
+	return !ok || !strings.ContainsAny(n.text, ".eE")
+}
+
+// valueOf returns the result of a computation: a 64-bit integer where it is one, else its shortest text.
+func valueOf(d *apd.Decimal) any {
+	d.Reduce(d)
+	if d.IsZero() {
+		return int64(0)
 	}
-	return f, nil
+	if i, err := d.Int64(); err == nil {
+		return i
+	}
+	format := byte('f')
+	if adjusted := d.NumDigits() + int64(d.Exponent) - 1; adjusted < -7 || adjusted > 20 {
+		format = 'e'
+	}
+	return &number{text: d.Text(format), value: *d}
 }
 
 // kind names the type of a value for people.
@@ -51,7 +70,7 @@ func kind(v any) string {
 		return "null"
 	case bool:
 		return "a boolean"
-	case int64, float64, number:
+	case int64, *number:
 		return "a number"
 	case string:
 		return "a text"

@@ -7,6 +7,8 @@
 //
 // All open incidents are one document in a port.Ledger, changed with conditional writes. An order's Error is settled (P11) when
 // its incident stands there: which orders belong to it the state store knows, so that nothing has to be counted twice or can be
-// lost. What could not be published, because the process died or the sink failed, is published by the next sweep; so each alert is
-// published at least once.
+// lost.
+//
+// No caller waits for a publication: each runs beside the caller, and what publishes bounds its time. A sweep
+// starts again what failed, or what was lost with its process. So each alert is published at least once.
 package incident

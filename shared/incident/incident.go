@@ -33,13 +33,16 @@ const (
 	// quietTime is how long no order has stopped before an incident is over: longer than noteEvery, and than an index is
 	// behind its table and one clock behind another.
 	quietTime = time.Minute
-	// publishTime is how long the handler that opened an incident has to publish its alert; then a sweep does.
+	// publishTime is how long the process that opened an incident has to publish its alert. After that, a
+	// sweep of another process does.
 	publishTime = 30 * time.Second
 	// mostCounted bounds what one sweep reads of the orders in Error.
 	mostCounted = 10_000
 	pageSize    = 1_000
-	// tryAgain is how long after a sweep could not publish an alert the next try is.
+	// tryAgain is the time between two attempts of a process to publish an alert.
 	tryAgain = time.Minute
+	// mostNoted bounds what a process remembers of incidents.
+	mostNoted = 1_000
 	// tries: a conflict is another incident that was opened at the same moment.
 	tries = 8
 )
@@ -70,11 +73,16 @@ type document struct {
 	Open []Incident `json:"open"`
 }
 
-// Config is what Incidents stand on. Records, Tasks, Publish and Clock are required.
+// Config is what Incidents stand on. Records, Tasks, Publish, Go and Clock are required.
 type Config struct {
-	Records  port.Ledger
-	Tasks    Tasks
-	Publish  func(ctx context.Context, alert message.Alert) error // is done when the operator will see it
+	Records port.Ledger
+	Tasks   Tasks
+	// Publish returns nil when the operator will see the alert. It bounds its own time, and how many alerts
+	// it sends at once.
+	Publish func(ctx context.Context, alert message.Alert) error
+	// Go starts a publication and returns at once: Raise is called by actors, which wait for nothing outside
+	// their store and queues. Its context outlives the caller's, and ends when the process stops.
+	Go       func(publication func(ctx context.Context))
 	Clock    port.Clock
 	Window   time.Duration // 0: DefaultWindow
 	Reminder time.Duration // 0: DefaultReminder; negative: none
@@ -90,8 +98,13 @@ type Tasks interface {
 type Incidents struct {
 	cfg Config
 
-	mu      sync.Mutex
-	refused map[ID]core.Time // when a sweep of this process could not publish its alert
+	writing chan struct{} // holds a value while this process changes the document: its publications do not compete
+
+	mu       sync.Mutex
+	attempts map[instance]attempt
+	ended    int              // publications
+	noted    map[ID]core.Time // when an order stopped last, as this process has seen it stored
+	left     map[ID]core.Time // when orders in Error were found that still have something in flight
 }
 
 // New makes Incidents.
@@ -99,14 +112,20 @@ func New(cfg Config) *Incidents {
 	cfg.Window = cmp.Or(cfg.Window, DefaultWindow)
 	cfg.Reminder = cmp.Or(cfg.Reminder, DefaultReminder)
 	cfg.Log = cmp.Or(cfg.Log, slog.Default())
-	return &Incidents{cfg: cfg, refused: map[ID]core.Time{}}
+	return &Incidents{
+		cfg: cfg, writing: make(chan struct{}, 1), attempts: map[instance]attempt{},
+		noted: map[ID]core.Time{}, left: map[ID]core.Time{},
+	}
 }
 
-// Raise is done when the order's incident is stored, and opens it and publishes its alert where it is the first. That it could
-// not be published is no error: a sweep does.
+// Raise returns when the order's incident is stored. If the order opens the incident, Raise starts the
+// publication of its alert, and does not wait for it. A later sweep repeats a publication that fails.
 func (s *Incidents) Raise(ctx context.Context, a core.RaiseAlert) error {
 	id, now, opened := ID{a.Workflow, a.Step, a.Code, a.Undone}, core.TimeOf(s.cfg.Clock.Now()), false
-	fresh := Incident{Opened: now, Last: now, First: a}
+	if s.isNoted(id, now) {
+		return nil
+	}
+	fresh, last := Incident{Opened: now, Last: now, First: a}, now
 	err := s.change(ctx, func(d *document) bool {
 		fresh.ID, opened = id, false
 		x := d.find(id)
@@ -124,31 +143,43 @@ func (s *Incidents) Raise(ctx context.Context, a core.RaiseAlert) error {
 			if a.Undone && !x.More && (a.OrderID != x.First.OrderID || a.Run != x.First.Run) { // else it is the same one again
 				x.More, note = true, true
 			}
-			x.Last = max(x.Last, now)
+			if last = x.Last; note {
+				x.Last = max(x.Last, now)
+				last = x.Last
+			}
 			return note
 		}
-		opened = true
+		last, opened = now, true
 		return true
 	})
 	if err != nil {
 		return fmt.Errorf("incident of task %q: %w", a.OrderID, err)
 	}
+	s.note(id, last)
 	if opened {
-		s.first(ctx, fresh)
+		s.start(fresh, s.seen(), func(ctx context.Context) error {
+			return s.announce(ctx, fresh, fresh, message.AlertFirst, 1)
+		})
 	}
 	return nil
 }
 
-// first publishes the alert of an incident that was just opened.
-func (s *Incidents) first(ctx context.Context, x Incident) {
-	log := s.cfg.Log.With("order", x.First.OrderID, "workflow", x.Workflow, "step", x.Step)
-	if err := s.publish(ctx, x, message.AlertFirst, 1); err != nil {
-		log.ErrorContext(ctx, "an alert was not taken; the next sweep tries again", "error", err)
-		return
+// isNoted reports whether this process has seen stored, less than noteEvery ago, that an order of the incident
+// stopped. Such an incident is open for another quietTime at least. Each order that was undone has to be looked at.
+func (s *Incidents) isNoted(id ID, now core.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last, known := s.noted[id]
+	return known && !id.Undone && now.Sub(last).Std() < noteEvery
+}
+
+func (s *Incidents) note(id ID, last core.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.noted) >= mostNoted {
+		clear(s.noted)
 	}
-	if err := s.change(ctx, published(x, s.cfg.Clock.Now(), 1)); err != nil {
-		log.WarnContext(ctx, "it is not stored that an alert was taken; it may come again", "error", err)
-	}
+	s.noted[id] = last
 }
 
 func (d *document) find(id ID) *Incident {
@@ -166,19 +197,6 @@ func (d *document) same(x Incident) *Incident {
 	return nil
 }
 
-// published is the change after an alert was published.
-func published(x Incident, now time.Time, orders int) func(*document) bool {
-	return func(d *document) bool {
-		y := d.same(x)
-		if y == nil {
-			return false
-		}
-		y.Published, y.Orders, y.Most = core.TimeOf(now), orders, max(y.Most, orders)
-		y.More = y.More && (!x.More || y.Last != x.Last) // they came while it was published
-		return true
-	}
-}
-
 func (s *Incidents) load(ctx context.Context) (d document, e port.LedgerEntry, err error) {
 	if e, err = s.cfg.Records.Entry(ctx, Key); err != nil || len(e.Output) == 0 {
 		return d, e, err
@@ -192,6 +210,12 @@ func (s *Incidents) load(ctx context.Context) (d document, e port.LedgerEntry, e
 
 // change stores what f changes, on the newest version; f reports whether it has changed anything.
 func (s *Incidents) change(ctx context.Context, f func(*document) bool) (err error) {
+	select {
+	case s.writing <- struct{}{}:
+		defer func() { <-s.writing }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	for range tries {
 		var d document
 		var e port.LedgerEntry
@@ -210,100 +234,29 @@ func (s *Incidents) change(ctx context.Context, f func(*document) bool) (err err
 	return err
 }
 
-// Sweep publishes the alerts of the open incidents that are due, and counts the orders in Error by workflow; nil where no
-// incident is open. One that fails does not keep the others from being published.
+// Sweep starts the publication of the alerts that are due, and counts the orders in Error by workflow. It
+// does not wait for the publications, which log their failures. The counts are nil if no incident is open.
 func (s *Incidents) Sweep(ctx context.Context) (map[string]port.Stopped, error) {
+	l := look{now: s.cfg.Clock.Now(), seen: s.seen()}
 	d, _, err := s.load(ctx)
 	if err != nil || len(d.Open) == 0 {
 		return nil, err
 	}
-	now := s.cfg.Clock.Now()
-	var orders map[ID]found
 	var counts map[string]port.Stopped
-	whole := false
 	if slices.ContainsFunc(d.Open, func(x Incident) bool { return !x.Undone }) {
-		if orders, counts, whole, err = s.count(ctx, d, now); err != nil {
-			return nil, err
+		// Too many may be in Error to be listed. First alerts are published all the same, and no incident is over.
+		if l.orders, counts, l.whole, err = s.count(ctx, d, l.now); err != nil {
+			s.cfg.Log.WarnContext(ctx, "orders in Error were not counted", "error", err)
 		}
 	}
+	s.forget(d, l.seen)
 	var errs []error
 	for _, x := range d.Open {
-		if s.wasRefused(x.ID, now) {
-			continue
-		}
-		err := s.visit(ctx, x, orders[x.ID], whole, now)
-		if s.ended(x.ID, err, now); err != nil {
+		if err := s.visit(ctx, x, l); err != nil {
 			errs = append(errs, fmt.Errorf("incident of workflow %q at %q, %q: %w", x.Workflow, x.Step, x.Code, err))
 		}
 	}
 	return counts, errors.Join(errs...)
-}
-
-// visit publishes the alert that is due of an incident.
-func (s *Incidents) visit(ctx context.Context, x Incident, f found, whole bool, now time.Time) error {
-	orders := f.orders
-	switch kind := s.due(x, orders, whole, now); kind {
-	case quietEnd:
-		return s.drop(ctx, x)
-	case "":
-		if orders <= x.Most {
-			return nil
-		}
-		return s.change(ctx, func(d *document) bool {
-			y := d.same(x)
-			if y != nil {
-				y.Most = max(y.Most, orders)
-			}
-			return y != nil
-		})
-	case message.AlertOver:
-		return s.over(ctx, x, now)
-	default:
-		// What an order accepts may be another thing by now: `show` says it.
-		shown := x
-		if shown.First.Accepts = (core.Accepted{}); f.orders > 0 && !f.first {
-			shown.First = f.example
-		}
-		if err := s.publish(ctx, shown, kind, orders); err != nil {
-			return err
-		}
-		return s.change(ctx, published(x, now, orders))
-	}
-}
-
-// ended notes how a visit ended.
-func (s *Incidents) ended(id ID, err error, now time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if delete(s.refused, id); err != nil {
-		s.refused[id] = core.TimeOf(now)
-	}
-}
-
-func (s *Incidents) wasRefused(id ID, now time.Time) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	at, was := s.refused[id]
-	return was && now.Sub(at.Std()) < tryAgain
-}
-
-// over ends an incident, unless another order has stopped since it was looked at.
-func (s *Incidents) over(ctx context.Context, x Incident, now time.Time) error {
-	ended := false
-	err := s.change(ctx, func(d *document) bool {
-		y := d.same(x)
-		if ended = y != nil && y.Last == x.Last; ended {
-			y.Over = core.TimeOf(now)
-		}
-		return ended
-	})
-	if err != nil || !ended {
-		return err
-	}
-	if err := s.publish(ctx, x, message.AlertOver, 0); err != nil {
-		return err
-	}
-	return s.drop(ctx, x)
 }
 
 // drop takes an incident out, unless more orders have come to it.
@@ -372,10 +325,15 @@ func (f *found) add(t *view.Summary, first core.RaiseAlert) {
 	}
 }
 
-// count goes through the orders in Error, the newest first; whole says that it came to the end.
-func (s *Incidents) count(ctx context.Context, d document, now time.Time) (orders map[ID]found, counts map[string]port.Stopped, whole bool, err error) {
+// count goes through the orders in Error that have nothing in flight, the newest first; whole says that it came to the end.
+func (s *Incidents) count(ctx context.Context, d document, now time.Time) (map[ID]found, map[string]port.Stopped, bool, error) {
+	return s.countOf(ctx, d, port.Query{}, now)
+}
+
+// countOf goes through the orders in Error that the query asks for.
+func (s *Incidents) countOf(ctx context.Context, d document, q port.Query, now time.Time) (orders map[ID]found, counts map[string]port.Stopped, whole bool, err error) {
 	orders, counts = map[ID]found{}, map[string]port.Stopped{}
-	q := port.Query{State: string(core.Error), Limit: pageSize}
+	q.State, q.Limit = string(core.Error), pageSize
 	for seen := 0; seen < mostCounted; {
 		page, err := s.cfg.Tasks.List(ctx, q)
 		if err != nil {
@@ -410,13 +368,4 @@ func (s *Incidents) count(ctx context.Context, d document, now time.Time) (order
 		q.Cursor = page.Next
 	}
 	return orders, counts, false, nil
-}
-
-func (s *Incidents) publish(ctx context.Context, x Incident, kind message.AlertKind, orders int) error {
-	if x.Undone {
-		orders = 0 // none is in Error
-	}
-	return s.cfg.Publish(ctx, message.Alert{
-		Kind: kind, RaiseAlert: x.First, Orders: orders, Most: max(x.Most, orders), Since: x.Opened, Others: x.Workflow == "",
-	})
 }

@@ -56,6 +56,36 @@ func SubmitOf(d port.Delivery) (SubmitOrder, error) {
 	return DecodeSubmit(body)
 }
 
+// IntakeOf reads a message of the intake queue: a submission, or a command that an application may send
+// there. Nothing vouches for the sender, so the commands are a Cancel and an Answer that has a token.
+func IntakeOf(d port.Delivery) (SubmitOrder, *Control, error) {
+	o, err := SubmitOf(d)
+	if err == nil {
+		return o, nil, nil
+	}
+	c, is := d.Value.(*Control)
+	if !is {
+		body, unread := d.Bytes()
+		var names struct {
+			OrderID string      `json:"orderId"` // a submission has it
+			Kind    ControlKind `json:"kind"`
+		}
+		if unread != nil || json.Unmarshal(body, &names) != nil || names.OrderID != "" || names.Kind == "" {
+			return o, nil, err
+		}
+		if c, err = DecodeControl(body); err != nil {
+			return SubmitOrder{}, nil, err
+		}
+	} else if err = c.Check(); err != nil {
+		return SubmitOrder{}, nil, err
+	}
+	if !c.ForApplications() {
+		return SubmitOrder{}, nil, unreadable(
+			"the intake queue takes orders, cancels, and answers that have a token; send this %s to the control queue", c.Kind)
+	}
+	return SubmitOrder{}, c, nil
+}
+
 // RequestOf reads a request from a delivery, whose value is used where there is one.
 func RequestOf(d port.Delivery) (*Request, error) { return of(d, (*Request).Check) }
 
@@ -83,10 +113,10 @@ func decode[T any](data []byte, check func(*T) error) (*T, error) {
 	if i := firstBadByte(data); i >= 0 {
 		return nil, unreadable("byte %d is not UTF-8", i)
 	}
-	if err := rawjson.CheckMessageDepth(data); err != nil {
+	m := new(T)
+	if err := rawjson.CheckMessageBounds(data, envelope(m)); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
-	m := new(T)
 	if err := json.Unmarshal(data, m); err != nil {
 		if newer(data, highest(m)) {
 			return nil, ErrNewer
@@ -97,6 +127,18 @@ func decode[T any](data []byte, check func(*T) error) (*T, error) {
 		return nil, err
 	}
 	return m, nil
+}
+
+// envelope returns how many levels of a message stand around a value that came from outside. The output in a
+// status may be a list of what child orders have answered.
+func envelope(m any) int {
+	switch m.(type) {
+	case *Child:
+		return 2
+	case *Status:
+		return 3
+	}
+	return 1
 }
 
 // newer: a newer major may have changed the type of any field but this one.
@@ -179,8 +221,10 @@ func (m *Reply) Check() error {
 		return unreadable("output is not JSON")
 	case m.Error != nil && len(m.Error.Code) > maxCode:
 		return unreadable("error.code has %d bytes; a short word of at most %d is meant", len(m.Error.Code), maxCode)
+	case m.Error != nil && strings.ContainsFunc(m.Error.Code, core.Unprintable):
+		return unreadable("error.code holds a line end or another control character; a short word is meant")
 	}
-	if err := rawjson.CheckDepth(m.Output); err != nil {
+	if err := rawjson.CheckBounds(m.Output); err != nil {
 		return unreadable("output: %v", err)
 	}
 	return nil
@@ -260,10 +304,18 @@ var hashPattern = regexp.MustCompile(`^[0-9a-f]{32}$`)
 // IsDefinition reports that a command can name a definition so: Latest, or by its hash.
 func IsDefinition(text string) bool { return text == Latest || hashPattern.MatchString(text) }
 
+// IsCommandID reports that a command or an answer can have this ID. The ID is stored with the verdict, so a token is
+// none (P39).
+func IsCommandID(id string) bool { return idPattern.MatchString(id) && core.RedactText(id) == id }
+
+func badID(id string) error {
+	return unreadable("id %.140q must be 1 to 128 of the characters A-Z a-z 0-9 . _ : -, and no token of an answer", id)
+}
+
 func (m *Control) checkCommand() error {
 	switch {
-	case !idPattern.MatchString(m.ID):
-		return unreadable("id %.140q of the command must be 1 to 128 of the characters A-Z a-z 0-9 . _ : -", m.ID)
+	case !IsCommandID(m.ID):
+		return badID(m.ID)
 	case m.Kind == Resolve && m.Step == "":
 		return unreadable("step is missing; a resolve names the step in doubt")
 	case m.Kind == Resolve && m.Fact != core.Happened && m.Fact != core.NotHappened && m.Fact != core.Undone:
@@ -276,10 +328,40 @@ func (m *Control) checkCommand() error {
 		return unreadable("reason has %d bytes; it says why the command is sent, in at most %d, and a close has it", len(m.Reason), core.MaxMessage)
 	case m.Deadline < 0 || m.Deadline > maxDeadline:
 		return unreadable("deadline must be between the years 1970 and 9999")
-	case m.Kind == Resubmit:
+	}
+	if err := CheckTexts(m.By, m.Reason); err != nil {
+		return err
+	}
+	switch m.Kind {
+	case Resubmit:
 		return m.checkInput()
+	case Resolve:
+		return m.checkOutput()
 	}
 	return nil
+}
+
+// CheckTexts refuses who sends a command, or why, with a character that could control a terminal or forge a line where it is
+// printed.
+func CheckTexts(by, reason string) error {
+	switch {
+	case strings.ContainsFunc(by, core.Unprintable):
+		return unreadable("by holds a line end or another control character; write the name alone")
+	case strings.ContainsFunc(reason, core.Unprintable):
+		return unreadable("reason holds a line end or another control character; write it in one line of plain text")
+	}
+	return nil
+}
+
+// checkOutput holds the output that a resolve gives to a step to its rules.
+func (m *Control) checkOutput() error {
+	switch {
+	case len(m.Output) == 0:
+		return nil
+	case m.Fact != core.Happened:
+		return unreadable("output belongs to a step that happened, and the fact is %s; leave it out", m.Fact)
+	}
+	return m.checkStated("output", m.Output, core.MaxOutput)
 }
 
 // checkInput holds the input that a resubmit gives to a step to its rules (P51).
@@ -289,18 +371,25 @@ func (m *Control) checkInput() error {
 		return nil
 	case m.Step == "" || len(m.Input) == 0:
 		return unreadable("a resubmit has a step and its input, or neither")
+	}
+	return m.checkStated("input", m.Input, core.MaxInput)
+}
+
+// checkStated holds a value of a step that the operator gives to the rules of such values.
+func (m *Control) checkStated(name string, value json.RawMessage, limit int) error {
+	switch {
 	case m.Schema < m.Major():
-		return unreadable("schema is %d; a resubmit with an input has %d", m.Schema, m.Major())
-	case len(m.Input) > core.MaxInput:
-		return unreadable("input has %d bytes, the limit is %d; store large data elsewhere and give a reference", len(m.Input), core.MaxInput)
-	case string(m.Input) == "null":
-		return unreadable("input is null; write the value that the agent is to be given, {} for an empty one")
+		return unreadable("schema is %d; a %s with an %s has %d", m.Schema, m.Kind, name, m.Major())
+	case len(value) > limit:
+		return unreadable("%s has %d bytes, the limit is %d; store large data elsewhere and give a reference", name, len(value), limit)
+	case string(value) == "null":
+		return unreadable("%s is null; write the value that is meant, {} for an empty one", name)
 	}
-	if err := strictJSON(m.Input); err != nil {
-		return unreadable("input: %v", err)
+	if err := strictJSON(value); err != nil {
+		return unreadable("%s: %v", name, err)
 	}
-	if err := rawjson.CheckDepth(m.Input); err != nil {
-		return unreadable("input: %v", err)
+	if err := rawjson.CheckBounds(value); err != nil {
+		return unreadable("%s: %v", name, err)
 	}
 	return nil
 }
@@ -309,8 +398,8 @@ func (m *Control) checkAnswer() error {
 	switch {
 	case m.Schema < AnswerSchema:
 		return unreadable("schema is %d; an answer has %d", m.Schema, AnswerSchema)
-	case !idPattern.MatchString(m.ID):
-		return unreadable("id %.140q of the answer must be 1 to 128 of the characters A-Z a-z 0-9 . _ : -", m.ID)
+	case !IsCommandID(m.ID):
+		return badID(m.ID)
 	case (m.Step == "") == (m.Name == "") && m.Token == "":
 		return unreadable("an answer names a step, or an event, and not both")
 	case m.Name != "" && !stepPattern.MatchString(m.Name):
@@ -326,10 +415,10 @@ func (m *Control) checkAnswer() error {
 	case m.Tries < 0:
 		return unreadable("tries counts from 0")
 	}
-	if err := rawjson.CheckDepth(m.Value); err != nil {
+	if err := rawjson.CheckBounds(m.Value); err != nil {
 		return unreadable("value: %v", err)
 	}
-	return nil
+	return CheckTexts(m.By, m.Reason)
 }
 
 // Check holds a status to its rules.

@@ -11,7 +11,7 @@ package message
 
 import "errors"
 
-// Schema is the major version of all envelopes but of an answer and of a resubmit with an input, which is AnswerSchema: a program
+// Schema is the major version of all envelopes but of an answer, a resubmit with an input and a resolve with an output, which is AnswerSchema: a program
 // that does not know them returns them to their queue.
 const (
 	Schema       = 1

@@ -76,7 +76,8 @@ const (
 )
 
 // Control is a message to the control queue: Wake and Settle from inside; Cancel, Undo, Resubmit,
-// Resolve, Close, Move and Answer from the operator or the application. Fields that a kind does not use are absent.
+// Resolve, Close, Move and Answer from the operator. Applications send some to the intake queue, see
+// ForApplications. Fields that a kind does not use are absent.
 type Control struct {
 	Schema   int         `json:"schema"`
 	Kind     ControlKind `json:"kind"`
@@ -91,7 +92,9 @@ type Control struct {
 	// Definition to move to: its hash, or Latest. move; resubmit, "" there: it stays at the one that it pins.
 	Definition string `json:"definition,omitempty"`
 	// Input of Step in place of its definition's, at most core.MaxInput bytes (P51). resubmit.
-	Input  json.RawMessage `json:"input,omitempty"`
+	Input json.RawMessage `json:"input,omitempty"`
+	// Output of Step, which happened, at most core.MaxOutput bytes. resolve.
+	Output json.RawMessage `json:"output,omitempty"`
 	By     string          `json:"by,omitempty"`     // who sends the command; close and answer have it
 	Reason string          `json:"reason,omitempty"` // why, in the sender's words; close has it
 	// Name of an event, for every step that waits for it; an answer has this or Step, with its Round (P35).
@@ -104,12 +107,18 @@ type Control struct {
 }
 
 // Major is the lowest major version of the envelope that says what the message says: a program that knows only an older one
-// returns to the queue an answer, and a resubmit with an input, which it would carry out without it.
+// returns to the queue an answer, a resubmit with an input and a resolve with an output, which it would carry out without it.
 func (m *Control) Major() int {
-	if m.Kind == Answer || len(m.Input) > 0 {
+	if m.Kind == Answer || len(m.Input) > 0 || len(m.Output) > 0 {
 		return AnswerSchema
 	}
 	return Schema
+}
+
+// ForApplications reports whether an application may send the command, to the intake queue: a Cancel, or an
+// Answer that has a token. Every other command is the operator's, and goes to the control queue.
+func (m *Control) ForApplications() bool {
+	return m.Kind == Cancel || m.Kind == Answer && m.Token != ""
 }
 
 // Latest names the definition that new orders get.
@@ -128,19 +137,21 @@ type Quarantined struct {
 	ID     string    `json:"id"` // the queue's
 	Reason string    `json:"reason"`
 	At     core.Time `json:"at"`
-	SHA256 string    `json:"sha256"`
-	Body   []byte    `json:"body"` // base64; at most 40,000 bytes of it
+	SHA256 string    `json:"sha256"` // of the message as it came
+	// Body is base64 of at most MaxQuarantined bytes of it, without tokens of answers (P39).
+	Body []byte `json:"body"`
 }
 
-// maxQuarantined is how much of a body the quarantine keeps, in bytes.
-const maxQuarantined = 40_000
+// MaxQuarantined is how much of a body the quarantine keeps, in bytes.
+const MaxQuarantined = 40_000
 
 // Quarantine keeps a message of a queue for the operator, with the reason.
 func Quarantine(queue string, d port.Delivery, reason string, at core.Time) *Quarantined {
 	body, _ := d.Bytes() // nothing is there of a value that cannot be encoded
 	sum := sha256.Sum256(body)
+	body = core.RedactJSON(body)
 	return &Quarantined{
-		Schema: Schema, Queue: queue, ID: d.ID, Reason: core.TrimMessage(reason), At: at,
-		SHA256: hex.EncodeToString(sum[:]), Body: body[:min(len(body), maxQuarantined)],
+		Schema: Schema, Queue: queue, ID: d.ID, Reason: core.TrimMessage(core.RedactText(reason)), At: at,
+		SHA256: hex.EncodeToString(sum[:]), Body: body[:min(len(body), MaxQuarantined)],
 	}
 }

@@ -80,6 +80,9 @@ func TestRefusedSubmissions(t *testing.T) {
 		{"path as ID", with("orderId", `"../x"`), "invalid-field", "orderId", "1 to 128"},
 		{"control character", with("orderId", `"a\u0001"`), "invalid-field", "orderId", "1 to 128"},
 		{"line end", with("orderId", `"a\n"`), "invalid-field", "orderId", "1 to 128"},
+		{"dot as ID", with("orderId", `"."`), "invalid-field", "orderId", "not be . or .."},
+		{"dots as ID", with("orderId", `".."`), "invalid-field", "orderId", "not be . or .."},
+		{"flag as ID", with("orderId", `"-o"`), "invalid-field", "orderId", "not begin with -"},
 		{"no workflow", with("workflow", ""), "missing-field", "workflow", "missing"},
 		{"strange workflow", with("workflow", `"../etc"`), "invalid-field", "workflow", "no workflow's name"},
 		{"no order", with("order", ""), "missing-field", "order", "missing"},
@@ -101,7 +104,11 @@ func TestRefusedSubmissions(t *testing.T) {
 			t.Errorf("%s: it is not unreadable, or says too much: %s", c.name, r.Text)
 		}
 	}
-	for name, data := range map[string]string{"64 deep": with("order", deep[:64]+strings.Repeat("]", 64)), "pair": with("order", `"\ud83d\ude00 \\ud83d"`), "pairs and no halves": with("order", `"\ud800\udc00\udbff\udfff\ud7ff\ue000"`)} {
+	for name, data := range map[string]string{
+		"64 deep":             with("order", deep[:64]+strings.Repeat("]", 64)),
+		"pair":                with("order", `"\ud83d\ude00 \\ud83d"`),
+		"pairs and no halves": with("order", `"\ud800\udc00\udbff\udfff\ud7ff\ue000"`),
+	} {
 		if _, err := message.DecodeSubmit([]byte(data)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -120,11 +127,56 @@ func TestOneLevelTooDeep(t *testing.T) {
 		_, decoded := message.DecodeReply(asBytes)
 		_, handed := message.ReplyOf(port.Delivery{Message: port.Message{Value: reply}})
 		_, command := message.DecodeControl([]byte(control))
-		ended := &message.Child{Schema: message.ChildSchema, Ended: &core.ChildEnded{Parent: core.Parent{OrderID: "o", Step: "s", Attempt: 1}, State: core.ChildProcessed, Output: lists(n)}}
+		ended := &message.Child{
+			Schema: message.ChildSchema,
+			Ended: &core.ChildEnded{
+				Parent: core.Parent{OrderID: "o", Step: "s", Attempt: 1}, State: core.ChildProcessed,
+				Output: lists(n),
+			},
+		}
 		_, child := message.ChildOf(port.Delivery{Message: port.Message{Value: ended}})
-		for what, err := range map[string]error{"order": order.Check(), "end of a child": child, "reply": decoded, "reply in memory": handed, "control": command} {
+		for what, err := range map[string]error{
+			"order":           order.Check(),
+			"end of a child":  child,
+			"reply":           decoded,
+			"reply in memory": handed,
+			"control":         command,
+		} {
 			if fits != (err == nil) || err != nil && (!errors.Is(err, message.ErrUnreadable) || !strings.Contains(err.Error(), "deeper than 64 levels")) {
 				t.Errorf("%s, %d levels: %v", what, n, err)
+			}
+		}
+	}
+}
+
+// Numbers are bounded in every message that holds a value of a person or a service, also in one that this process made.
+func TestNumbersWithoutBounds(t *testing.T) {
+	for number, fits := range map[string]bool{
+		strings.Repeat("7", 128): true, strings.Repeat("7", 129): false, "-1.5e-999": true, "1e1000": false, "1e9999999": false,
+	} {
+		value := json.RawMessage(`{"n":[` + number + `]}`)
+		parent := core.Parent{OrderID: "o", Step: "s", Attempt: 1}
+		reply := &message.Reply{Schema: 1, OrderID: "o", Step: "s", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeDone, Output: value}
+		ended := &message.Child{Schema: message.ChildSchema, Ended: &core.ChildEnded{Parent: parent, State: core.ChildProcessed, Output: value}}
+		answer := &message.Control{Schema: message.AnswerSchema, Kind: message.Answer, OrderID: "o", ID: "i", Name: "e", By: "ann", Value: value}
+		resubmit := &message.Control{Kind: message.Resubmit, OrderID: "o", ID: "i", Step: "s", Input: value}
+		resubmit.Schema = resubmit.Major()
+		order := message.SubmitOrder{Schema: 1, OrderID: "o", Workflow: "w", Order: value}
+		asBytes, _ := reply.Encode()
+		for what, err := range map[string]error{
+			"order":                 order.Check(),
+			"order as bytes":        second(message.DecodeSubmit(fmt.Appendf(nil, `{"schema":1,"orderId":"o","workflow":"w","order":%s}`, value))),
+			"reply as bytes":        second(message.DecodeReply(asBytes)),
+			"reply in memory":       second(message.ReplyOf(port.Delivery{Message: port.Message{Value: reply}})),
+			"end of a child":        second(message.ChildOf(port.Delivery{Message: port.Message{Value: ended}})),
+			"answer":                answer.Check(),
+			"resubmit":              resubmit.Check(),
+			"request":               second(message.DecodeRequest(fmt.Appendf(nil, `{"more":%s}`, value))),
+			"status":                second(message.DecodeStatus(fmt.Appendf(nil, `{"more":%s}`, value))),
+			"command with a member": second(message.DecodeControl(fmt.Appendf(nil, `{"schema":1,"kind":"settle","task":"o","more":%s}`, value))),
+		} {
+			if refused := err != nil && strings.Contains(err.Error(), "a number is out of bounds"); refused == fits {
+				t.Errorf("%s, %.12s: %v", what, number, err)
 			}
 		}
 	}
@@ -151,7 +203,8 @@ func TestNewerSchemaIsGivenBack(t *testing.T) {
 		"request": second(message.DecodeRequest(data)), "reply": second(message.DecodeReply(data)), "control": second(message.DecodeControl(data)),
 		"control of a kind to come": second(message.DecodeControl([]byte(`{"schema":2,"kind":"start-child","task":"o-1"}`))),
 		"a newer answer":            second(message.DecodeControl([]byte(`{"schema":3,"kind":"answer","task":7}`))),
-		"status":                    second(message.DecodeStatus([]byte(`{"schema":2}`))), "quarantined": second(message.DecodeQuarantined([]byte(`{"schema":2}`))),
+		"status":                    second(message.DecodeStatus([]byte(`{"schema":2}`))),
+		"quarantined":               second(message.DecodeQuarantined([]byte(`{"schema":2}`))),
 	} {
 		if !errors.Is(err, message.ErrNewer) {
 			t.Errorf("%s: %v", name, err)
@@ -180,6 +233,28 @@ func TestAnswersAreChecked(t *testing.T) {
 	}
 }
 
+// What is printed somewhere holds no control characters: who, why, and a code.
+func TestTextsAreOfOneLine(t *testing.T) {
+	for _, bad := range []string{"\n", "\r", "\x1b[31m", "\x00", "\x7f", "\u0085", "\u009b", "\u2028", "\u2029", "\u202e", "\u2066", "\u200f"} {
+		text, _ := json.Marshal("a" + bad + "b")
+		for _, c := range []string{
+			`{"schema":1,"kind":"cancel","task":"o-1","id":"c-1","by":%s}`,
+			`{"schema":1,"kind":"close","task":"o-1","id":"c-1","by":"ann","reason":%s}`,
+			`{"schema":1,"kind":"resubmit","task":"o-1","id":"c-1","reason":%s}`,
+			`{"schema":2,"kind":"answer","task":"o-1","id":"a-1","step":"b","round":1,"by":"ann","value":1,"reason":%s}`,
+			`{"schema":2,"kind":"answer","task":"o-1","id":"a-1","step":"b","round":1,"by":%s,"value":1}`,
+		} {
+			if _, err := message.DecodeControl(fmt.Appendf(nil, c, text)); !errors.Is(err, message.ErrUnreadable) {
+				t.Errorf("%s with %s: %v", c, text, err)
+			}
+		}
+		const reply = `{"schema":1,"task":"o-1","step":"a","attempt":1,"operation":"do","outcome":"failed","error":{"code":%s,"message":"no"}}`
+		if _, err := message.DecodeReply(fmt.Appendf(nil, reply, text)); !errors.Is(err, message.ErrUnreadable) {
+			t.Errorf("a code with %s: %v", text, err)
+		}
+	}
+}
+
 func second[T any](_ T, err error) error { return err }
 
 func hash(order string) string {
@@ -201,7 +276,8 @@ func TestContentHashIsOfTheContent(t *testing.T) {
 		}
 	}
 	all := []string{`1`, `"1"`, `[1]`, `{"a":1}`, `{"a":2}`, `9007199254740993`, `9007199254740992`, `9007199254740994`, `1e400`, `1e401`, `-1e400`,
-		`1e999999999999`, `1e99999999999999999999`, `2e99999999999999999999`, `"\u00009007199254740993e0"`, `"\u0000\u00009007199254740993e0"`, `"9007199254740993e0"`,
+		`1e999999999999`, `1e99999999999999999999`, `2e99999999999999999999`, `"\u00009007199254740993e0"`,
+		`"\u0000\u00009007199254740993e0"`, `"9007199254740993e0"`,
 		`"\\u0000"`, `"\u0000"`, `0.1000000000000000055511151231257827`, `0.1`, `null`, `true`, `"a\"b"`, `{}`, `[]`, `[[]]`, `""`}
 	seen := map[string]string{}
 	for _, order := range all {
@@ -237,7 +313,8 @@ func examples() map[string][]port.Value {
 	failed.Outcome, failed.Output, failed.Error, failed.RetryAfter = core.OutcomeRetryLater, nil, &message.ReplyError{Code: "http-503", Message: "busy"}, 1000
 	progress := reply
 	progress.Schema, progress.Outcome, progress.Output, progress.Percent, progress.Note, progress.Until = 2, message.Progress, nil, 40, "frames", 1795251600500
-	request := core.SendRequest{Agent: "payment", OrderID: "o-1", Step: "charge", Attempt: 1, Operation: core.UndoOp, Name: "refund", Grade: core.Fenced, Key: "o-1/0/charge",
+	request := core.SendRequest{Agent: "payment", OrderID: "o-1", Step: "charge", Attempt: 1,
+		Operation: core.UndoOp, Name: "refund", Grade: core.Fenced, Key: "o-1/0/charge",
 		Timeout: 10_000, ClaimedAt: 1795251600500, CompleteBy: 1795251640500, StopBy: 1795251640500, ClockSkew: 1000, Input: json.RawMessage(`[1.50]`),
 		Resolved: &core.Resolved{Fact: core.Happened, Command: 3}, Trace: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
 	long := request
@@ -246,24 +323,53 @@ func examples() map[string][]port.Value {
 		c.Schema, c.OrderID = 1, "o-1"
 		return &c
 	}
+	stated := message.Control{
+		Schema: 2, OrderID: "o-1", Kind: message.Resolve, ID: "c-1", Step: "charge", Fact: core.Happened,
+		Output: json.RawMessage(`{"amount":1.50}`),
+	}
 	corrected := message.Control{Schema: 2, OrderID: "o-1", Kind: message.Resubmit, ID: "c-1", Step: "charge", Input: json.RawMessage(`{"amount":1.50}`)}
 	return map[string][]port.Value{
-		"submit-order": {&message.SubmitOrder{Schema: 1, OrderID: "o-1", Workflow: "order", Order: json.RawMessage(`{"n":1.50}`), Priority: "high", ReplyTo: "shop", Deadline: 1795251600500},
+		"submit-order": {&message.SubmitOrder{
+			Schema: 1, OrderID: "o-1", Workflow: "order", Order: json.RawMessage(`{"n":1.50}`),
+			Priority: "high", ReplyTo: "shop", Deadline: 1795251600500,
+		},
 			&message.SubmitOrder{Schema: 1, OrderID: "o-1", Workflow: "order", Order: json.RawMessage(`7`)}},
 		"request": {&message.Request{Schema: 1, SendRequest: request}, &message.Request{Schema: 1, SendRequest: long}},
 		"reply":   {&reply, &failed, &progress},
-		"control": {control(message.Control{Kind: message.Wake, Run: 1, Step: "charge", Attempt: 2}), control(message.Control{Kind: message.Wake, Run: 1}), control(message.Control{Kind: message.Settle}),
+		"control": {control(message.Control{Kind: message.Wake, Run: 1, Step: "charge", Attempt: 2}),
+			control(message.Control{Kind: message.Wake, Run: 1}),
+			control(message.Control{Kind: message.Settle}),
 			control(message.Control{Kind: message.Cancel, ID: "c-1", ReplyTo: "shop"}), control(message.Control{Kind: message.Undo, ID: "c-1", Command: 2}),
-			control(message.Control{Kind: message.Resubmit, ID: "c-1", Deadline: 1795251600500}), control(message.Control{Kind: message.Resolve, ID: "c-1", Step: "charge", Fact: core.Undone}),
+			control(message.Control{Kind: message.Resubmit, ID: "c-1", Deadline: 1795251600500}),
+			control(message.Control{
+				Kind: message.Resolve, ID: "c-1", Step: "charge", Fact: core.Undone,
+			}),
 			control(message.Control{Kind: message.Close, ID: "c-1", Command: 2, By: "ann", Reason: "refunded"}),
 			control(message.Control{Kind: message.Move, ID: "c-1", Command: 2, Definition: message.Latest}),
-			control(message.Control{Kind: message.Resubmit, ID: "c-1", Definition: strings.Repeat("0123456789abcdef", 2)}), &corrected},
-		"status": {&message.Status{Schema: 1, Status: core.Status{Kind: core.StatusCompleted, OrderID: "o-1", Seq: 3, Workflow: "order", At: 1795251600500, Output: json.RawMessage(`{}`),
-			Steps: []core.StepSummary{{Step: "charge", State: core.Processed, Attempts: 1}}}}, &message.Status{Schema: 1, Status: core.Status{Kind: core.StatusRefused, OrderID: "o-1", Code: "x", Message: "y"}},
+			control(message.Control{Kind: message.Resubmit, ID: "c-1", Definition: strings.Repeat("0123456789abcdef", 2)}), &corrected, &stated},
+		"status": {&message.Status{Schema: 1,
+			Status: core.Status{Kind: core.StatusCompleted, OrderID: "o-1", Seq: 3, Workflow: "order",
+				At: 1795251600500, Output: json.RawMessage(`{}`),
+				Steps: []core.StepSummary{{Step: "charge", State: core.Processed, Attempts: 1}}}},
+			&message.Status{
+				Schema: 1,
+				Status: core.Status{Kind: core.StatusRefused, OrderID: "o-1", Code: "x", Message: "y"},
+			},
 			&message.Status{Schema: 1, Status: core.Status{Kind: core.StatusProgress, OrderID: "o-1", Step: "film", Percent: 40, Note: "frames"}},
 			&message.Status{Schema: 1, Status: core.Status{Kind: core.StatusReceived, OrderID: "o-1", Notes: []string{"z"}}},
-			&message.Status{Schema: 1, Status: core.Status{Kind: core.StatusCommandRefused, OrderID: "o-1", Command: "undo", CommandID: "c-1", Code: "x", Message: "y"}}},
-		"quarantined": {&message.Quarantined{Schema: 1, Queue: "replies", ID: "m-1", Reason: "why", At: 1795251600500, SHA256: strings.Repeat("ab", 32), Body: []byte{0xff, 1}}},
+			&message.Status{
+				Schema: 1,
+				Status: core.Status{
+					Kind: core.StatusCommandRefused, OrderID: "o-1", Command: "undo", CommandID: "c-1",
+					Code: "x", Message: "y",
+				},
+			}},
+		"quarantined": {
+			&message.Quarantined{
+				Schema: 1, Queue: "replies", ID: "m-1", Reason: "why", At: 1795251600500,
+				SHA256: strings.Repeat("ab", 32), Body: []byte{0xff, 1},
+			},
+		},
 	}
 }
 
@@ -342,7 +448,9 @@ func TestEnvelopesKeepWhatTheyCarryAndTheirSchemas(t *testing.T) {
 func TestInputsAreReadStrictly(t *testing.T) {
 	c := message.Control{Schema: 2, OrderID: "o-1", Kind: message.Resubmit, ID: "c-1", Step: "charge"}
 	for input, want := range map[string]string{
-		`{"a":1,"a":2}`: "twice", `{"a":`: "not JSON", "\"\xff\"": "UTF-8", strings.Repeat("[", 65) + strings.Repeat("]", 65): "deeper", `"` + strings.Repeat("x", core.MaxInput) + `"`: "the limit is 32768",
+		`{"a":1,"a":2}`: "twice", `{"a":`: "not JSON", "\"\xff\"": "UTF-8",
+		strings.Repeat("[", 65) + strings.Repeat("]", 65): "deeper",
+		`"` + strings.Repeat("x", core.MaxInput) + `"`:    "the limit is 32768",
 	} {
 		c.Input = json.RawMessage(input)
 		if err := c.Check(); !errors.Is(err, message.ErrUnreadable) || !strings.Contains(err.Error(), want) {
@@ -351,15 +459,76 @@ func TestInputsAreReadStrictly(t *testing.T) {
 	}
 }
 
+// Schema and codec agree on the IDs that a new order may have.
+func TestOrderIDs(t *testing.T) {
+	schema := compiled(t)["submit-order"]
+	for id, fits := range map[string]bool{
+		"": false, ".": false, "..": false, "-": false, "-o": false, "a~b": false, strings.Repeat("x", 129): false,
+		"...": true, ".o": true, "..o": true, "o-": true, "_": true, ":": true, strings.Repeat("x", 128): true} {
+		data := fmt.Sprintf(`{"schema":1,"orderId":%q,"workflow":"order","order":1}`, id)
+		_, err := message.DecodeSubmit([]byte(data))
+		doc, bad := jsonschema.UnmarshalJSON(strings.NewReader(data))
+		if bad != nil {
+			t.Fatal(bad)
+		}
+		if (err == nil) != fits || (schema.Validate(doc) == nil) != fits {
+			t.Errorf("%q: the codec says %v, the schema %v", id, err, schema.Validate(doc))
+		}
+	}
+}
+
+// So is the output that an operator states.
+func TestStatedOutputsAreReadStrictly(t *testing.T) {
+	c := message.Control{Schema: 2, OrderID: "o-1", Kind: message.Resolve, ID: "c-1", Step: "charge", Fact: core.Happened}
+	for output, want := range map[string]string{
+		`{"a":1,"a":2}`: "twice", `{"a":`: "not JSON", "null": "output is null", `"` + strings.Repeat("x", core.MaxOutput) + `"`: "the limit is 49152",
+	} {
+		c.Output = json.RawMessage(output)
+		if err := c.Check(); !errors.Is(err, message.ErrUnreadable) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40s: %v", output, err)
+		}
+	}
+	c.Output = json.RawMessage(`"` + strings.Repeat("x", core.MaxOutput-2) + `"`)
+	if err := c.Check(); err != nil {
+		t.Errorf("the largest: %v", err)
+	}
+}
+
 // What the schema refuses, the codec refuses; and unknown fields are no reason outside of a
 // submission, so that old and new programs can run side by side.
 func TestBadEnvelopes(t *testing.T) {
 	schemas := compiled(t)
 	for name, changes := range map[string][]string{
-		"request": {`"schema":0`, `"task":""`, `"task":"a b"`, `"step":"Charge"`, `"attempt":0`, `"operation":"redo"`, `"key":""`, `"stopBy":null`, `"timeout":0`, `"name":""`, `"run":-1`, `"attempt":"1"`},
-		"reply":   {`"schema":0`, `"task":"../x"`, `"outcome":"maybe"`, `"attempt":-1`, `"waited":-1`, `"retryAfter":-5`, `"noEffect":"yes"`, `"operation":""`, `"step":""`, `"outcome":"progress"`, `"outcome":"progress","schema":2,"operation":"undo"`, `"outcome":"progress","schema":2,"percent":101`, `"outcome":"progress","schema":2,"percent":-1`, `"outcome":"progress","schema":2,"until":"soon"`, `"outcome":"progress","schema":2,"operation":"do","waited":-1`, `"error":{"code":"` + strings.Repeat("x", 200) + `"}`},
-		"control": {`"kind":"explode"`, `"task":""`, `"attempt":-1`, `"kind":"resolve"`, `"kind":"close","id":"c","by":"ann"`, `"kind":"close","id":"c","reason":"why"`, `"kind":"close","id":"c","by":"","reason":"why"`, `"kind":"close","id":"c","by":"ann","reason":"` + strings.Repeat("x", 513) + `"`, `"kind":"move","id":"c"`, `"kind":"move","id":"c","definition":"newest"`, `"kind":"resubmit","id":"c","definition":"0123"`, `"kind":"undo","id":"a b"`, `"kind":"resubmit"`, `"kind":"resubmit","id":"c","step":"b","input":{}`, `"kind":"resubmit","id":"c","schema":2,"step":"","input":{}`, `"kind":"resubmit","id":"c","schema":2,"step":"b","input":null`, `"kind":"resubmit","id":"c","step":"b"`, `"kind":"cancel"`, `"step":"A"`, `"attempt":0`, `"replyTo":"http://x"`},
-		"status":  {`"status":""`, `"schema":-1`},
+		"request": {
+			`"schema":0`, `"task":""`, `"task":"a b"`, `"step":"Charge"`, `"attempt":0`, `"operation":"redo"`,
+			`"key":""`, `"stopBy":null`, `"timeout":0`, `"name":""`, `"run":-1`, `"attempt":"1"`,
+		},
+		"reply": {
+			`"schema":0`, `"task":"../x"`, `"outcome":"maybe"`, `"attempt":-1`, `"waited":-1`,
+			`"retryAfter":-5`, `"noEffect":"yes"`, `"operation":""`, `"step":""`, `"outcome":"progress"`,
+			`"outcome":"progress","schema":2,"operation":"undo"`,
+			`"outcome":"progress","schema":2,"percent":101`, `"outcome":"progress","schema":2,"percent":-1`,
+			`"outcome":"progress","schema":2,"until":"soon"`,
+			`"outcome":"progress","schema":2,"operation":"do","waited":-1`,
+			`"error":{"code":"` + strings.Repeat("x", 200) + `"}`,
+		},
+		"control": {
+			`"kind":"explode"`, `"task":""`, `"attempt":-1`, `"kind":"resolve"`,
+			`"kind":"close","id":"c","by":"ann"`, `"kind":"close","id":"c","reason":"why"`,
+			`"kind":"close","id":"c","by":"","reason":"why"`,
+			`"kind":"close","id":"c","by":"ann","reason":"` + strings.Repeat("x", 513) + `"`,
+			`"kind":"move","id":"c"`, `"kind":"move","id":"c","definition":"newest"`,
+			`"kind":"resubmit","id":"c","definition":"0123"`, `"kind":"undo","id":"a b"`, `"kind":"resubmit"`,
+			`"kind":"resubmit","id":"c","step":"b","input":{}`,
+			`"kind":"resubmit","id":"c","schema":2,"step":"","input":{}`,
+			`"kind":"resubmit","id":"c","schema":2,"step":"b","input":null`,
+			`"kind":"resubmit","id":"c","step":"b"`,
+			`"kind":"resolve","id":"c","step":"b","fact":"happened","output":{}`,
+			`"kind":"resolve","id":"c","schema":2,"step":"b","fact":"happened","output":null`,
+			`"kind":"resolve","id":"c","schema":2,"step":"b","fact":"undone","output":{}`, `"kind":"cancel"`,
+			`"step":"A"`, `"attempt":0`, `"replyTo":"http://x"`,
+		},
+		"status": {`"status":""`, `"schema":-1`},
 	} {
 		good, _ := examples()[name][0].Encode()
 		for _, change := range changes {
@@ -416,7 +585,8 @@ func TestSubmitSchemaAgreesWithTheCodec(t *testing.T) {
 		data string
 		fits bool
 	}{{good, true}, {with("priority", ""), true}, {with("orderId", `"a/b"`), false}, {with("order", "null"), false}, {with("order", ""), false},
-		{with("deadline", `"soon"`), false}, {with("workflow", `"X"`), false}, {with("schema", "3"), false}, {strings.Replace(good, "{", `{"x":1,`, 1), false}} {
+		{with("deadline", `"soon"`), false}, {with("workflow", `"X"`), false}, {with("schema", "3"), false},
+		{strings.Replace(good, "{", `{"x":1,`, 1), false}} {
 		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(c.data))
 		if err != nil {
 			t.Fatal(err)

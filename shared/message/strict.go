@@ -20,7 +20,7 @@ func strictJSON(data []byte) error {
 	if i := firstBadByte(data); i >= 0 {
 		return fmt.Errorf("byte %d is not UTF-8; send UTF-8", i)
 	}
-	if err := rawjson.CheckMessageDepth(data); err != nil {
+	if err := rawjson.CheckMessageBounds(data, 1); err != nil {
 		return err
 	}
 	r := rawjson.Read(data)

@@ -161,8 +161,10 @@ func (o *SubmitOrder) Check() error {
 		return refuse(CodeInvalid, "schema", "schema is %d; it must be %d", o.Schema, Schema)
 	case o.OrderID == "":
 		return refuse(CodeMissing, "orderId", "orderId is missing; give the order an ID of your own, so that sending it again is harmless")
-	case !idPattern.MatchString(o.OrderID):
-		return refuse(CodeInvalid, "orderId", "orderId %.140q must be 1 to 128 of the characters A-Z a-z 0-9 . _ : -", o.OrderID)
+	case !orderID(o.OrderID):
+		return refuse(CodeInvalid, "orderId",
+			"orderId %.140q must be 1 to 128 of the characters A-Z a-z 0-9 . _ : -, not begin with -, and not be . or ..",
+			o.OrderID)
 	case o.Workflow == "":
 		return refuse(CodeMissing, "workflow", "workflow is missing; name the workflow that the order is for")
 	case !workflowPattern.MatchString(o.Workflow):
@@ -176,10 +178,16 @@ func (o *SubmitOrder) Check() error {
 	case o.Deadline != 0 && (o.Deadline < 0 || o.Deadline > maxDeadline):
 		return refuse(CodeInvalid, "deadline", "deadline must be between the years 1970 and 9999")
 	}
-	if err := rawjson.CheckDepth(o.Order); err != nil {
+	if err := rawjson.CheckBounds(o.Order); err != nil {
 		return refuse(CodeInvalid, "order", "order: %v", err)
 	}
 	return nil
+}
+
+// orderID reports whether a new order may have this ID. "." and ".." vanish from the paths of links, and a
+// command line takes what begins with "-" for a flag. Orders that an older version took may have such IDs.
+func orderID(id string) bool {
+	return idPattern.MatchString(id) && id[0] != '-' && id != "." && id != ".."
 }
 
 // maxDeadline is the last millisecond of the year 9999, the end of RFC 3339.

@@ -31,4 +31,7 @@ var (
 	ErrCursor = errors.New("strange cursor")
 	// ErrDamaged: a stored document cannot be read. It stays as it is; no other one is affected.
 	ErrDamaged = errors.New("damaged document")
+	// ErrStoreDamaged: the store itself is damaged, so that reads can fail or find nothing. A person has
+	// to restore it.
+	ErrStoreDamaged = errors.New("the database file is damaged")
 )

@@ -60,7 +60,7 @@ type Depth struct {
 	Visible  int
 	InFlight int // received and hidden: being handled, or returned for a time
 	Delayed  int
-	Oldest   time.Duration // age of the oldest visible message; 0 if unknown
+	Oldest   time.Duration // age of the oldest visible message; 0 if it is unknown, or none is visible
 }
 
 // Queue is one queue, at least once, in any order. Batches hold 1 to MaxBatch entries, unless

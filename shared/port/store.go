@@ -58,7 +58,10 @@ type Query struct {
 	Before   time.Time // created before
 	After    time.Time // created at or after
 	Limit    int       // 1 to 1000
-	Cursor   string    // from the page before; "" for the first
+	// InFlight asks, with the state Error, for orders too that still have a step in flight or an end to report.
+	// An adapter may leave them out otherwise, because it would have to read every open order.
+	InFlight bool
+	Cursor   string // from the page before; "" for the first
 }
 
 // Page is one page of a listing, newest first. Next is "" at the end.
@@ -150,7 +153,9 @@ func CallAt(clock Clock, at time.Time, run func()) (stop func()) {
 	}); ok {
 		return w.At(at, run)
 	}
-	t := time.AfterFunc(at.Sub(clock.Now()), run)
+	t := time.AfterFunc(at.Sub(clock.Now()), func() {
+		_ = Guard(nil, "an alarm", func() error { run(); return nil })
+	})
 	return func() { t.Stop() }
 }
 

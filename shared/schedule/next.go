@@ -3,42 +3,41 @@ package schedule
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 	_ "time/tzdata" // a function on Lambda, and a laptop with Windows, have no zones of their own
 
 	"github.com/robfig/cron/v3"
 )
 
-// tags are the names that stand for an expression of five fields.
-var tags = []string{"@hourly", "@daily", "@weekly", "@monthly", "@yearly"}
-
 // Times are those at which a schedule fires.
 type Times struct {
 	expression string
 	fires      cron.Schedule
 	loc        *time.Location
+	interval   bool // it follows elapsed time, not the clock
 }
 
-// Parse reads a cron expression, and the name of a time zone; "" is UTC.
+// Parse reads a cron expression, and the name of a time zone; "" is UTC. The error joins one for each field that is wrong.
 func Parse(expression, zone string) (Times, error) {
 	loc, err := location(zone)
 	if err != nil {
 		return Times{}, err
 	}
-	fires, err := parse(expression)
-	return Times{expression, fires, loc}, err
+	fires, interval, err := parse(expression)
+	return Times{expression, fires, loc, interval}, err
 }
 
-// Next is the first time after the one given, by the clock of the zone. A time in the hour that a clock change leaves out is the
-// end of that gap, and one in the hour that it doubles is the first of the two. The error says that there is none in five years.
+// Next is the first time after the one given. An interval fires whenever the clock of the zone shows one of its times. A wall-clock
+// time fires once for each: in the hour that a clock change leaves out at the end of that gap, and in the hour that it doubles at the
+// first of the two. The error says that there is none in five years.
 func (s Times) Next(after time.Time) (time.Time, error) {
-	local := after.In(s.loc)
-	wall := time.Date(local.Year(), local.Month(), local.Day(), local.Hour(), local.Minute(), local.Second(), 0, time.UTC)
+	if s.interval {
+		return s.nextShown(after)
+	}
+	wall := s.shown(after)
 	for {
 		if wall = s.fires.Next(wall); wall.IsZero() {
-			return time.Time{}, fmt.Errorf("cron %q does not fire within five years", s.expression)
+			return time.Time{}, s.never()
 		}
 		if at := s.instant(wall); at.After(after) {
 			return at, nil
@@ -46,14 +45,36 @@ func (s Times) Next(after time.Time) (time.Time, error) {
 	}
 }
 
-func parse(expression string) (cron.Schedule, error) {
-	if slices.Contains(tags, expression) || len(strings.Fields(expression)) == 5 && !strings.Contains(expression, "=") { // no zone of its own
-		if s, err := cron.ParseStandard(expression); err == nil {
-			return s, nil
+// nextShown is the next instant at which the clock of the zone shows a time of the schedule. Between two changes of the clock it goes
+// evenly.
+func (s Times) nextShown(after time.Time) (time.Time, error) {
+	for from, last := after, after.AddDate(5, 0, 0); from.Before(last); {
+		wall := s.shown(from)
+		next := s.fires.Next(wall)
+		if next.IsZero() {
+			break
 		}
+		at := from.Truncate(time.Second).Add(next.Sub(wall))
+		_, change := from.In(s.loc).ZoneBounds()
+		if change.IsZero() || at.Before(change) {
+			return at, nil
+		}
+		if shown := s.shown(change); s.fires.Next(shown.Add(-time.Second)).Equal(shown) {
+			return change, nil
+		}
+		from = change
 	}
-	return nil, fmt.Errorf("cron %q is no expression of five fields (minute, hour, day of month, month, day of week) or one of %s",
-		expression, strings.Join(tags, ", "))
+	return time.Time{}, s.never()
+}
+
+// shown is what the clock of the zone shows, written in UTC.
+func (s Times) shown(at time.Time) time.Time {
+	local := at.In(s.loc)
+	return time.Date(local.Year(), local.Month(), local.Day(), local.Hour(), local.Minute(), local.Second(), 0, time.UTC)
+}
+
+func (s Times) never() error {
+	return fmt.Errorf("cron %q does not fire within five years", s.expression)
 }
 
 func location(zone string) (*time.Location, error) {

@@ -20,6 +20,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sns"
 
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -28,7 +29,8 @@ import (
 // linker keep all of the client's operations in programs that ask for methods by name.
 type Publish func(ctx context.Context, in *sns.PublishInput, options ...func(*sns.Options)) (*sns.PublishOutput, error)
 
-// DefaultTimeout bounds one publication, the SDK's retries included (rule 13).
+// DefaultTimeout bounds one publication, the SDK's retries included (rule 13). One attempt is bounded by
+// wire.AttemptTimeout.
 const DefaultTimeout = 10 * time.Second
 
 // Topic is safe for concurrent use.
@@ -53,6 +55,8 @@ func (t *Topic) Send(ctx context.Context, alert message.Alert) error {
 	defer cancel()
 	_, err := t.publish(ctx, &sns.PublishInput{
 		TopicArn: &t.arn, Message: aws.String(string(body)), MessageStructure: aws.String("json"), Subject: aws.String(subject(alert)),
+	}, func(o *sns.Options) {
+		o.APIOptions = append(o.APIOptions, wire.LimitAttempts(wire.AttemptTimeout))
 	})
 	if err != nil {
 		return fmt.Errorf("alert of task %q to topic %s: %w: %w", alert.OrderID, t.arn, port.ErrUnavailable, err)

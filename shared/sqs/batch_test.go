@@ -100,6 +100,28 @@ func TestOutcomesOfABatch(t *testing.T) {
 	}
 }
 
+// A request holds at most 256 KiB, which is what older SQS and emulators take: four of the largest messages.
+func TestBatchesAreCutByBytes(t *testing.T) {
+	local(t)
+	p := &picky{t: t}
+	q, err := connect(t, p, sqs.Config{URLs: map[string]string{"replies": "http://127.0.0.1/1/replies"}}).Queue("replies")
+	if err != nil {
+		t.Fatal(err)
+	}
+	largest := port.Message{Body: fmt.Appendf(nil, `"%s"`, strings.Repeat("x", port.MaxMessage-2))}
+	small := port.Message{Body: []byte(`1`)}
+	messages := slices.Concat(slices.Repeat([]port.Message{largest}, 9), slices.Repeat([]port.Message{small}, 12),
+		slices.Repeat([]port.Message{largest}, 4))
+	for i, err := range q.Send(t.Context(), messages) {
+		if err != nil {
+			t.Errorf("message %d: %v", i, err)
+		}
+	}
+	if want := []int{4, 4, 10, 6, 1}; !slices.Equal(p.batches, want) {
+		t.Errorf("batches of %v, want %v", p.batches, want)
+	}
+}
+
 // SQS counts in whole seconds, and a long wait is several polls.
 func TestTimes(t *testing.T) {
 	local(t)

@@ -70,7 +70,9 @@ func (g *Gatherer) Send(ctx context.Context, messages []port.Message) []error {
 	batch := g.ready()
 	if batch == nil && g.waiting == 1 {
 		round := g.round
-		time.AfterFunc(g.linger, func() { g.late(round) })
+		time.AfterFunc(g.linger, func() {
+			_ = port.Guard(nil, "sending", func() error { g.late(round); return nil })
+		})
 	}
 	g.mu.Unlock()
 	g.send(batch)

@@ -18,6 +18,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
+// maxBatchBytes limits the messages of one request. SQS takes 1 MiB since 2025, but emulators and some
+// partitions still take 256 KiB. SQS bills each 64 KiB as a request, so that smaller batches cost no more.
+const maxBatchBytes = 256 << 10
+
 // maxPoll is the longest that one receive of SQS waits.
 const maxPoll = 20 * time.Second
 
@@ -61,7 +65,9 @@ func (q *Queue) Send(ctx context.Context, messages []port.Message) []error {
 }
 
 func (q *Queue) send(ctx context.Context, url string, entries []types.SendMessageBatchRequestEntry, errs []error) {
-	for batch := range slices.Chunk(entries, port.MaxBatch) {
+	for len(entries) > 0 {
+		batch := entries[:fitting(entries)]
+		entries = entries[len(batch):]
 		out, err := q.client.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: &url, Entries: batch})
 		if err != nil {
 			for _, e := range batch {
@@ -71,6 +77,19 @@ func (q *Queue) send(ctx context.Context, url string, entries []types.SendMessag
 		}
 		q.entries(errs, "send", out.Failed)
 	}
+}
+
+// fitting returns how many of the entries go into the next request: at least one, at most port.MaxBatch, and
+// together at most maxBatchBytes.
+func fitting(entries []types.SendMessageBatchRequestEntry) int {
+	size := 0
+	for i, e := range entries {
+		size += len(*e.MessageBody)
+		if i > 0 && size > maxBatchBytes || i == port.MaxBatch {
+			return i
+		}
+	}
+	return len(entries)
 }
 
 func bodyOf(m port.Message) (string, error) {
@@ -121,7 +140,7 @@ func (q *Queue) Receive(ctx context.Context, max int, wait, visibility time.Dura
 	}
 	for {
 		poll := min(wait, maxPoll)
-		out, err := q.client.ReceiveMessage(wire.WithCallTimeout(ctx, poll+10*time.Second), &sqs.ReceiveMessageInput{
+		out, err := q.client.ReceiveMessage(wire.WithWait(ctx, poll), &sqs.ReceiveMessageInput{
 			QueueUrl: &q.url, MaxNumberOfMessages: int32(min(max, port.MaxBatch)), //nolint:gosec // at most 10
 			WaitTimeSeconds: seconds(poll), VisibilityTimeout: seconds(visibility),
 			MessageSystemAttributeNames: []types.MessageSystemAttributeName{

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -36,9 +37,13 @@ type Queues struct {
 	known map[string]*Queue
 }
 
-// New makes Queues. The SDK's configuration should be awsclient.Load's.
+// New makes Queues. The SDK's configuration should be awsclient.Load's. An attempt that gets no answer within
+// wire.AttemptTimeout is repeated, so that a message may be sent twice.
 func New(c aws.Config, config Config) *Queues {
-	return &Queues{client: sqs.NewFromConfig(c), config: config, known: map[string]*Queue{}}
+	client := sqs.NewFromConfig(c, func(o *sqs.Options) {
+		o.APIOptions = append(o.APIOptions, wire.LimitAttempts(wire.AttemptTimeout))
+	})
+	return &Queues{client: client, config: config, known: map[string]*Queue{}}
 }
 
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)

@@ -6,12 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/dev/sqsproto"
@@ -68,54 +73,100 @@ func TestContract(t *testing.T) {
 		})
 }
 
-// What SQS answers to any call, or that it does not, and what it means here. No error is lost, and each names its queue.
+// TestErrors: every operation reports what an error of SQS means to its caller, and names its queue. The codes are
+// those of the SDK's own types and of its lists of errors that are worth another attempt.
 func TestErrors(t *testing.T) {
 	local(t)
-	meanings := map[error][]string{
-		port.ErrReceipt:  {"ReceiptHandleIsInvalid", "MessageNotInflight", "AWS.SimpleQueueService.MessageNotInflight", "InvalidParameterValue"},
-		port.ErrNotFound: {"QueueDoesNotExist", "AWS.SimpleQueueService.NonExistentQueue"},
-		port.ErrTooLarge: {"BatchRequestTooLong", "AWS.SimpleQueueService.BatchRequestTooLong"},
-		port.ErrUnavailable: {"InternalFailure", "RequestThrottled", "ThrottlingException", "Throttling", "TooManyRequestsException", "KmsThrottled", "OverLimit",
-			"no answer"},
-		nil: {"AccessDenied", "AccessDeniedException", "InvalidClientTokenId", "UnrecognizedClientException", "SignatureDoesNotMatch", "UnsupportedOperation"},
+	sentinels := []error{port.ErrReceipt, port.ErrNotFound, port.ErrTooLarge, port.ErrUnavailable}
+	cases := []struct {
+		situation string
+		want      error // nil if none of the sentinels fits: another attempt would fail too
+		errors    []string
+	}{
+		{"receipt", port.ErrReceipt, codes(&types.ReceiptHandleIsInvalid{}, &types.MessageNotInflight{})},
+		{"receipt, query protocol", port.ErrReceipt, []string{"AWS.SimpleQueueService.MessageNotInflight"}},
+		{"expired receipt", port.ErrReceipt, []string{"InvalidParameterValue"}},
+		{"deleted queue", port.ErrNotFound, codes(&types.QueueDoesNotExist{})},
+		{"deleted queue, query protocol", port.ErrNotFound, []string{"AWS.SimpleQueueService.NonExistentQueue"}},
+		{"long batch", port.ErrTooLarge, codes(&types.BatchRequestTooLong{})},
+		{"long batch, query protocol", port.ErrTooLarge, []string{"AWS.SimpleQueueService.BatchRequestTooLong"}},
+		{"throttled", port.ErrUnavailable, codes(&types.RequestThrottled{}, &types.OverLimit{}, &types.KmsThrottled{})},
+		{"throttled, the SDK's list", port.ErrUnavailable, slices.Sorted(maps.Keys(retry.DefaultThrottleErrorCodes))},
+		{"SQS fails", port.ErrUnavailable, []string{"InternalFailure", "ServiceUnavailable"}},
+		{"broken connection", port.ErrUnavailable, []string{""}},
+		{"wrong request", nil, codes(&types.UnsupportedOperation{}, &types.KmsAccessDenied{})},
+		{"no permission", nil, []string{"AccessDenied", "InvalidClientTokenId"}},
 	}
-	for meaning, codes := range meanings {
-		for _, code := range codes {
-			queues := connect(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				if code == "no answer" {
-					panic(http.ErrAbortHandler)
-				}
-				w.Header().Set("Content-Type", "application/x-amz-json-1.0")
-				w.WriteHeader(http.StatusBadRequest)
-				_, _ = fmt.Fprintf(w, `{"__type":"com.amazonaws.sqs#%s","message":"no"}`, code)
-			}), sqs.Config{LookUp: true, URLs: map[string]string{"replies": "http://127.0.0.1/1/replies", "intake": "http://127.0.0.1/1/in", "intake-high": "http://127.0.0.1/1/high"}})
-			replies, err := queues.Queue("replies")
-			if err != nil {
-				t.Fatal(err)
-			}
-			intake, _ := queues.Queue("intake")
-			ctx := t.Context()
-			_, depth := replies.Depth(ctx)
-			_, receive := replies.Receive(ctx, 1, 0, time.Second)
-			_, address := queues.Queue("other")
-			_, list := queues.List(ctx, "")
-			for what, err := range map[string]error{
-				`queue "replies": depth: `: depth, `queue "replies": receive: `: receive, `queue "replies": delete: `: replies.Delete(ctx, []string{"r"})[0],
-				`queue "replies": extend: `: errors.Join(replies.Extend(ctx, "r", port.MaxVisibility), port.Extend(ctx, replies, []port.Extension{{Receipt: "r"}})[0]),
-				`queue "replies": send: `:   replies.Send(ctx, text("{}"))[0], `queue "intake": send: `: intake.Send(ctx, []port.Message{{Body: []byte("{}"), High: true}})[0],
-				`queue "other": looking up its address: `: address, "listing the queues: ": list,
-			} {
-				for sentinel := range meanings {
-					if sentinel != nil && errors.Is(err, sentinel) != errors.Is(meaning, sentinel) {
-						t.Errorf("%s is %v: %v", code, sentinel, err)
+	for _, c := range cases {
+		for _, code := range c.errors {
+			t.Run(strings.TrimSpace(c.situation+" "+code), func(t *testing.T) {
+				for operation, err := range failures(t, code) {
+					for _, sentinel := range sentinels {
+						if errors.Is(err, sentinel) != errors.Is(c.want, sentinel) {
+							t.Errorf("%s is %q: %t: %v", operation, sentinel, errors.Is(err, sentinel), err)
+						}
+					}
+					if text := fmt.Sprint(err); !strings.HasPrefix(text, operation) || !strings.Contains(text, code) {
+						t.Errorf("%s does not begin with %q, or hides the code", text, operation)
 					}
 				}
-				if err == nil || strings.Count(err.Error(), what) != strings.Count(err.Error(), "\n")+1 {
-					t.Errorf("%s: %v, want %s", code, err, what)
-				}
-			}
+			})
 		}
 	}
+}
+
+func codes(errs ...smithy.APIError) (all []string) {
+	for _, err := range errs {
+		all = append(all, err.ErrorCode())
+	}
+	return all
+}
+
+// failures returns the error of each operation, by the words that it must begin with. The server answers every call
+// with the code; an empty code breaks the connection.
+func failures(t *testing.T, code string) map[string]error {
+	t.Helper()
+	queues := connect(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if code == "" {
+			panic(http.ErrAbortHandler)
+		}
+		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+		w.WriteHeader(statusOf(code))
+		_, _ = fmt.Fprintf(w, `{"__type":"com.amazonaws.sqs#%s","message":"no"}`, code)
+	}), sqs.Config{LookUp: true, URLs: map[string]string{
+		"replies": "http://127.0.0.1/1/replies", "intake": "http://127.0.0.1/1/in", "intake-high": "http://127.0.0.1/1/high",
+	}})
+	replies, err := queues.Queue("replies")
+	if err != nil {
+		t.Fatal(err)
+	}
+	intake, err := queues.Queue("intake")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	_, depth := replies.Depth(ctx)
+	_, receive := replies.Receive(ctx, 1, 0, time.Second)
+	_, address := queues.Queue("other")
+	_, list := queues.List(ctx, "")
+	return map[string]error{
+		`queue "replies": depth: `:                depth,
+		`queue "replies": receive: `:              receive,
+		`queue "replies": delete: `:               replies.Delete(ctx, []string{"r"})[0],
+		`queue "replies": extend`:                 port.Extend(ctx, replies, []port.Extension{{Receipt: "r"}})[0],
+		`queue "replies": extend: `:               replies.Extend(ctx, "r", port.MaxVisibility),
+		`queue "replies": send: `:                 replies.Send(ctx, text("{}"))[0],
+		`queue "intake": send: `:                  intake.Send(ctx, []port.Message{{Body: []byte("{}"), High: true}})[0],
+		`queue "other": looking up its address: `: address,
+		"listing the queues: ":                    list,
+	}
+}
+
+func statusOf(code string) int {
+	if slices.Contains([]string{"InternalFailure", "ServiceUnavailable"}, code) {
+		return http.StatusInternalServerError
+	}
+	return http.StatusBadRequest
 }
 
 // A depth that is not reported is an error, and not a queue that is empty.

@@ -210,7 +210,7 @@ func TestStoreThatCannotBeReached(t *testing.T) {
 		compiled := errors.New("cannot be compiled")
 		encoded := error(nil)
 		s := state.New(state.Config{
-			Store: under, Definitions: under, CacheTasks: cached, OnCommit: func(*core.Task) { t.Error("called with a commit that failed") },
+			Store: under, Definitions: under, CacheTasks: cached, OnCommit: func(state.Change) { t.Error("called with a commit that failed") },
 			Compile: func(string, []byte) (*core.Definition, error) { return nil, compiled },
 			Encode:  func(*core.Definition) ([]byte, error) { return []byte(`{}`), encoded },
 			Current: func(string) *core.Definition { return &core.Definition{Name: "order", Hash: "h1"} },

@@ -418,6 +418,9 @@ func replyDone(step string, attempt int) string {
 }
 
 func checkAnswers(a *core.Answers) error {
+	if !a.RemindedAt.InRange() {
+		return errRange
+	}
 	for i := range a.Votes {
 		if !a.Votes[i].At.InRange() {
 			return errRange

@@ -38,6 +38,7 @@ func (noInput) Input(int, core.Environment) (json.RawMessage, error) {
 	b, err := json.Marshal(core.Question{Who: persons(), Need: new(len(persons())), NotSelf: new(strings.Repeat("x", 128))})
 	return b, err
 }
+func (noInput) InputReads(int) []string                                  { return nil }
 func (noInput) UndoInput(int, core.Environment) (json.RawMessage, error) { return nil, nil }
 func (noInput) When(int, core.Environment) (bool, error)                 { return true, nil }
 func (noInput) CheckAnswer(int, json.RawMessage) error                   { return nil }
@@ -441,7 +442,12 @@ func TestTheReserveCountsEveryMember(t *testing.T) {
 		}
 	}
 	look("task", reflect.ValueOf(longest))
-	want := []string{"task Verdicts Accepted", "task Verdicts By", "task Verdicts Note", "task Attempts Undo", "task Attempts Agent", "task Attempts Code", "task UndoneFor Text", "task Output", "task Removed", "task Steps Output", "task Steps Error Message", "task Steps Corrected", "task Steps Progress", "task Steps Answers", "task Steps Children", "task Steps Unknown", "task Unknown"}
+	want := []string{
+		"task Verdicts Accepted", "task Verdicts By", "task Verdicts Note", "task Attempts Undo",
+		"task Attempts Agent", "task Attempts Code", "task UndoneFor Text", "task Output", "task Removed",
+		"task Steps Output", "task Steps Error Message", "task Steps Corrected", "task Steps Progress",
+		"task Steps Answers", "task Steps Children", "task Steps Unknown", "task Unknown",
+	}
 	if !slices.Equal(zero, want) {
 		t.Errorf("it leaves out %q, want %q", zero, want)
 	}

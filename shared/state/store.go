@@ -24,8 +24,8 @@ type Config struct {
 	// Broken is what is wrong with a workflow that is there and cannot be read, "" for any other; nil
 	// where that cannot be.
 	Broken func(workflow string) string
-	// OnCommit is called after each stored task, on the goroutine that stored it.
-	OnCommit func(task *core.Task)
+	// OnCommit is called after each stored change, on the goroutine that stored it.
+	OnCommit func(c Change)
 	// CacheTasks is how many decoded tasks are kept; 0: none. Only for a process that is the
 	// store's one writer, through this one Store.
 	CacheTasks int
@@ -165,8 +165,9 @@ func (s *Store) Forget(id string) {
 // Change is one conditional write: Task.Version is the new version, one above the stored one.
 // Version 1 creates the task together with its order.
 type Change struct {
-	Task  *core.Task
-	Order *port.Order // with Version 1 only
+	Task   *core.Task
+	Before *core.Task  // version that Task replaces, for OnCommit only; nil with Version 1
+	Order  *port.Order // with Version 1 only
 }
 
 // Commit stores the changes, each on its own; the errors stand at their places, as those of
@@ -206,7 +207,7 @@ func (s *Store) Commit(ctx context.Context, changes []Change) []error {
 			continue
 		}
 		if s.cfg.OnCommit != nil {
-			s.cfg.OnCommit(changes[i].Task)
+			s.cfg.OnCommit(changes[i])
 		}
 	}
 	return errs

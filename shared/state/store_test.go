@@ -114,7 +114,7 @@ func TestCommitDerivesTheIndex(t *testing.T) {
 func TestCommitErrorsStandAtTheirPlaces(t *testing.T) {
 	var seen []string
 	under := memory.NewStore(1)
-	s := state.New(state.Config{Store: under, Definitions: memory.NewDefinitions(), OnCommit: func(t *core.Task) { seen = append(seen, t.OrderID) }})
+	s := state.New(state.Config{Store: under, Definitions: memory.NewDefinitions(), OnCommit: func(c state.Change) { seen = append(seen, c.Task.OrderID) }})
 	create(t, s, "o-1")
 	huge := task("o-1", 2)
 	huge.Output = json.RawMessage(`"` + strings.Repeat("x", port.MaxDocument) + `"`)
@@ -140,19 +140,45 @@ func TestLoadReportsTheBadBesideTheGood(t *testing.T) {
 	s, under := open(0, 0)
 	create(t, s, "o-1")
 	for id, doc := range map[string]string{"o-new": `{"Schema":4}`, "o-bad": `{`, "o-other": `{"Schema":1,"OrderID":"x","Version":1}`} {
-		under.Store.Commit(ctx, []port.Write{{Record: port.Record{ID: id, Version: 1, Document: []byte(doc), Created: born.Std()}, Order: &port.Order{ID: id, Created: born.Std()}}})
+		under.Store.Commit(ctx, []port.Write{
+			{
+				Record: port.Record{ID: id, Version: 1, Document: []byte(doc), Created: born.Std()},
+				Order:  &port.Order{ID: id, Created: born.Std()},
+			},
+		})
 	}
 	doc, err := state.EncodeTask(task("o-old", 3))
 	if err != nil {
 		t.Fatal(err)
 	}
-	under.Store.Commit(ctx, []port.Write{{Record: port.Record{ID: "o-old", Version: 1, Document: doc, Created: born.Std()}, Order: &port.Order{ID: "o-old", Created: born.Std()}}})
+	under.Store.Commit(ctx, []port.Write{
+		{
+			Record: port.Record{ID: "o-old", Version: 1, Document: doc, Created: born.Std()},
+			Order:  &port.Order{ID: "o-old", Created: born.Std()},
+		},
+	})
 	if l := s.Load(ctx, []string{"o-old"}); !errors.Is(l[0].Err, port.ErrDamaged) {
 		t.Errorf("of another version: %+v", l)
 	}
 	l := s.Load(ctx, []string{"o-new", "o-1", "o-none", "o-bad", "o-other"})
-	if !errors.Is(l[0].Err, state.ErrNewerTask) || l[1].Task == nil || l[1].Err != nil || l[2].Task != nil || l[2].Err != nil || !errors.Is(l[3].Err, port.ErrDamaged) || !errors.Is(l[4].Err, port.ErrDamaged) || errors.Is(l[0].Err, port.ErrDamaged) {
-		t.Errorf("%+v", l)
+	if l[1].Task == nil {
+		t.Fatalf("%+v", l)
+	}
+	for _, field := range []struct {
+		name      string
+		got, want any
+	}{
+		{"l[0].Err is state.ErrNewerTask", errors.Is(l[0].Err, state.ErrNewerTask), true},
+		{"l[1].Err is nil", l[1].Err == nil, true},
+		{"l[2].Task is nil", l[2].Task == nil, true},
+		{"l[2].Err is nil", l[2].Err == nil, true},
+		{"l[3].Err is port.ErrDamaged", errors.Is(l[3].Err, port.ErrDamaged), true},
+		{"l[4].Err is port.ErrDamaged", errors.Is(l[4].Err, port.ErrDamaged), true},
+		{"l[0].Err is port.ErrDamaged", errors.Is(l[0].Err, port.ErrDamaged), false},
+	} {
+		if field.got != field.want {
+			t.Errorf("%s is %v, want %v: %+v", field.name, field.got, field.want, l)
+		}
 	}
 }
 

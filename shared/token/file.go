@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
@@ -25,13 +26,6 @@ func Open(folder string, replace bool, now core.Time) (*Keys, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the keys of tokens: %w", err)
 	}
-	info, err := os.Stat(name)
-	if err != nil {
-		return nil, fmt.Errorf("the keys of tokens: %w", err)
-	}
-	if info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("others of this machine may use the keys of tokens in %s (mode %#o); run chmod 600 on it, and replace the key if one may have read it", name, info.Mode().Perm())
-	}
 	k, err := Parse(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; restore it from a backup, or remove it: the links that were sent do not work then", name, err)
@@ -41,6 +35,23 @@ func Open(folder string, replace bool, now core.Time) (*Keys, error) {
 	}
 	k = k.Replace(now)
 	return k, write(name, k.Encode())
+}
+
+// Exposed returns an error if every user of the machine may use the keys of a data folder. A group may:
+// fsGroup of Kubernetes lets a group read each file of a volume.
+func Exposed(folder string) error {
+	name := filepath.Join(folder, FileName)
+	info, err := os.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("the keys of tokens: %w", err)
+	case info.Mode().Perm()&0o007 != 0 && runtime.GOOS != "windows": // Windows has no such modes
+		return fmt.Errorf("others of this machine may use the keys of tokens in %s (mode %#o); "+
+			"run chmod 600 on it, and replace the key if one may have read it", name, info.Mode().Perm())
+	}
+	return nil
 }
 
 // write replaces a file as a whole: a crash leaves the old one or the new one.

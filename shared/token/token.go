@@ -138,6 +138,13 @@ func (k *Keys) Current() string { return k.all[0].ID }
 // Holds reports whether the key of that ID is in the ring.
 func (k *Keys) Holds(id string) bool { return k.index(id) >= 0 }
 
+// Derive returns a secret for another purpose, made of the current key. It changes with the key.
+func (k *Keys) Derive(purpose string) []byte {
+	h := hmac.New(sha256.New, k.all[0].Secret)
+	fmt.Fprintf(h, "stepkeeper derived 1\n%s", purpose)
+	return h.Sum(nil)
+}
+
 // Token makes the token of an order.
 func (k *Keys) Token(id, order string, of core.TokenOf) (string, error) {
 	i := k.index(id)

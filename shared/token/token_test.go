@@ -122,7 +122,7 @@ func TestAReplacedKeyIsReadFor400Days(t *testing.T) {
 	}
 }
 
-// P39: `dev` keeps its keys in a file that only its user reads.
+// P39: `dev` keeps its keys in a file that no other user reads; a group may.
 func TestKeysAreKeptInAFile(t *testing.T) {
 	dir := t.TempDir()
 	first, err := token.Open(dir, false, 0)
@@ -157,11 +157,16 @@ func TestKeysAreKeptInAFile(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if err := os.Chmod(name, 0o644); err != nil { //nolint:gosec // that is the case
-		t.Fatal(err)
+	for mode, exposed := range map[os.FileMode]bool{0o600: false, 0o660: false, 0o640: false, 0o644: true, 0o604: true, 0o602: true} {
+		if err := os.Chmod(name, mode); err != nil {
+			t.Fatal(err)
+		}
+		if err := token.Exposed(dir); (err != nil) != exposed || exposed && !strings.Contains(err.Error(), "chmod 600") {
+			t.Errorf("mode %#o: %v", mode, err)
+		}
 	}
-	if _, err := token.Open(dir, false, 0); err == nil || !strings.Contains(err.Error(), "chmod 600") {
-		t.Errorf("others may read it: %v", err)
+	if err := token.Exposed(t.TempDir()); err != nil {
+		t.Errorf("without keys: %v", err)
 	}
 	if left, _ := filepath.Glob(name + ".*"); len(left) > 0 {
 		t.Errorf("left: %v", left)

@@ -97,14 +97,38 @@ func TestSpans(t *testing.T) {
 	}
 	a, b := c.all[0], c.all[2]
 	order := strings.Split(core.Trace("o-1", 2), "-")[1]
-	if len(traces) != 3 || len(a.Links) != 1 || hex.EncodeToString(a.Links[0].TraceId) != order || hex.EncodeToString(b.Links[0].TraceId) != order || len(c.all[1].Links) > 0 {
-		t.Errorf("%d traces, links %v", len(traces), a.Links)
+	if len(traces) != 3 || len(a.Links) != 1 {
+		t.Fatalf("%d traces, links %v", len(traces), a.Links)
 	}
-	if a.Name != "scheduler" || value(a.Attributes, "stepkeeper.order") != "o-1" || value(a.Attributes, "stepkeeper.run") != "2" || value(a.Attributes, "stepkeeper.state") != "Error" ||
-		value(a.Attributes, "stepkeeper.step") != "" || a.Status.GetMessage() != "" {
-		t.Errorf("%v", a)
+	for _, field := range []struct {
+		name      string
+		got, want any
+	}{
+		{"hex.EncodeToString(a.Links[0].TraceId)", hex.EncodeToString(a.Links[0].TraceId), order},
+		{"hex.EncodeToString(b.Links[0].TraceId)", hex.EncodeToString(b.Links[0].TraceId), order},
+		{"len(c.all[1].Links)", len(c.all[1].Links), 0},
+	} {
+		if field.got != field.want {
+			t.Errorf("%s is %v, want %v: %d traces, links %v", field.name, field.got, field.want, len(traces), a.Links)
+		}
 	}
-	if value(b.Attributes, "stepkeeper.step") != "pay" || value(b.Attributes, "stepkeeper.attempt") != "3" || b.Status.GetMessage() != "declined" || b.Status.GetCode() != spans.Status_STATUS_CODE_ERROR {
+	for _, field := range []struct {
+		name      string
+		got, want any
+	}{
+		{"a.Name", a.Name, "scheduler"},
+		{`value(a.Attributes, "stepkeeper.order")`, value(a.Attributes, "stepkeeper.order"), "o-1"},
+		{`value(a.Attributes, "stepkeeper.run")`, value(a.Attributes, "stepkeeper.run"), "2"},
+		{`value(a.Attributes, "stepkeeper.state")`, value(a.Attributes, "stepkeeper.state"), "Error"},
+		{`value(a.Attributes, "stepkeeper.step")`, value(a.Attributes, "stepkeeper.step"), ""},
+		{"a.Status.GetMessage()", a.Status.GetMessage(), ""},
+	} {
+		if field.got != field.want {
+			t.Errorf("%s is %v, want %v: %v", field.name, field.got, field.want, a)
+		}
+	}
+	if value(b.Attributes, "stepkeeper.step") != "pay" || value(b.Attributes, "stepkeeper.attempt") != "3" ||
+		b.Status.GetMessage() != "declined" || b.Status.GetCode() != spans.Status_STATUS_CODE_ERROR {
 		t.Errorf("%v", b)
 	}
 	if parts := strings.Split(parent, "-"); len(parts) != 4 || parts[1] != hex.EncodeToString(b.TraceId) || parts[2] != hex.EncodeToString(b.SpanId) {

@@ -7,22 +7,31 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
 // Command is one that would be accepted.
 type Command struct {
-	Command string    `json:"command" enum:"cancel,undo,resubmit,resolve,close"`
+	Command string    `json:"command" enum:"cancel,undo,resubmit,resolve,close,move"`
 	Step    string    `json:"step,omitempty" doc:"of resolve; of resubmit: a call that can get another input"`
 	Fact    core.Fact `json:"fact,omitempty" doc:"of resolve"`
+
+	Definition string `json:"definition,omitempty" doc:"of move; of resubmit, if it moves the order too: latest, the definition that new orders get"`
+}
+
+// LaterCommand is one that would be accepted from a time on: until then a call may still take effect.
+type LaterCommand struct {
+	Command
+	From core.Time `json:"from"`
 }
 
 // Detailed is Of with what a single order is asked for: its messages, the inputs of the steps that were attempted,
 // and the commands that would be accepted now. order may be nil: then no inputs are shown.
 func Detailed(t *core.Task, def *core.Definition, order json.RawMessage, now time.Time) Task {
 	v := Of(t, def)
-	v.Accepts = accepts(t, def, order, now)
+	v.Accepts, v.AcceptsLater = accepts(t, def, order, core.TimeOf(now))
 	v.Messages = messagesOf(t, def)
 	if def == nil || order == nil {
 		return v
@@ -38,12 +47,37 @@ func Detailed(t *core.Task, def *core.Definition, order json.RawMessage, now tim
 	return v
 }
 
-// Pinned notes which definition new orders get, where the order runs another one and could be moved.
-func (v *Task) Pinned(deployed string) {
-	final := v.State == core.Processed || v.State == core.Cancelled || v.State == core.Closed
-	if !final && v.Definition != "" && deployed != "" && deployed != v.Definition {
-		v.Deployed = deployed
+// Pinned notes which definition new orders get, if t, of which v is the view, runs another one and has not ended for good, and
+// which commands would be accepted that move t to it.
+func (v *Task) Pinned(t *core.Task, def, deployed *core.Definition, now time.Time) {
+	final := t.ProcessState == core.Processed || t.ProcessState == core.Cancelled || t.ProcessState == core.Closed
+	if final || def == nil || deployed == nil || deployed.Hash == t.Definition {
+		return
 	}
+	v.Deployed = deployed.Hash
+	to := core.Target{Definition: deployed}
+	for _, ev := range []core.Event{
+		core.Resubmit{ID: trial, Command: t.Command, To: &to},
+		core.Move{ID: trial, Command: t.Command, To: to},
+	} {
+		d, err := core.Decide(def, nil, t, ev, core.At{Now: core.TimeOf(now), SizeLimit: state.Room, Tokens: core.HiddenTokens{}})
+		if !acceptedBy(d, err) {
+			continue
+		}
+		c := Command{Command: "move", Definition: message.Latest}
+		if _, ok := ev.(core.Resubmit); ok {
+			c.Command = "resubmit"
+		}
+		v.Accepts = append(v.Accepts, c)
+	}
+}
+
+// trial is the ID of a command that is only tried; IDs of commands are longer.
+const trial = "trial"
+
+// acceptedBy reports whether the decision accepts its command. A decision that goes on to evaluate an expression has accepted it.
+func acceptedBy(d core.Decision, err error) bool {
+	return errors.Is(err, core.ErrOrderNeeded) || err == nil && d.Verdict != nil && d.Verdict.Accepted
 }
 
 // Plan is what a move to another definition would mean.
@@ -101,8 +135,8 @@ func DocumentsOf(t *core.Task, order json.RawMessage, def, to *core.Definition, 
 // PlanOf asks the core's own decision about a move of a task in a store with that room.
 func PlanOf(t *core.Task, def *core.Definition, to core.Target, order json.RawMessage, now time.Time, room core.SizeLimit) Plan {
 	p := Plan{OrderID: t.OrderID, Differences: []core.Difference{}}
-	d, err := core.Decide(def, order, t, core.Move{ID: "trial", Command: t.Command, To: to}, core.At{Now: core.TimeOf(now), SizeLimit: room, Tokens: core.HiddenTokens{}})
-	p.Accepted = errors.Is(err, core.ErrOrderNeeded) || err == nil && d.Verdict != nil && d.Verdict.Accepted
+	d, err := core.Decide(def, order, t, core.Move{ID: trial, Command: t.Command, To: to}, core.At{Now: core.TimeOf(now), SizeLimit: room, Tokens: core.HiddenTokens{}})
+	p.Accepted = acceptedBy(d, err)
 	if err == nil && d.Verdict != nil {
 		p.Reason = d.Verdict.Reason
 	}
@@ -113,15 +147,19 @@ func PlanOf(t *core.Task, def *core.Definition, to core.Target, order json.RawMe
 	return p
 }
 
-// accepts asks the core's own decision about each command, with the number that the task has now.
-func accepts(t *core.Task, def *core.Definition, order json.RawMessage, now time.Time) []Command {
-	const id = "trial" // IDs of commands are longer
-	all := []Command{}
+// accepts asks the core's own decision about each command, with the number that the task has now. What is refused is asked about
+// again for the time at which no call of its step, or of any step, can take effect any more.
+func accepts(t *core.Task, def *core.Definition, order json.RawMessage, now core.Time) (all []Command, later []LaterCommand) {
+	const id = trial
+	all = []Command{}
+	asked := func(ev core.Event, at core.Time) bool {
+		return acceptedBy(core.Decide(def, order, t, ev, core.At{Now: at, Tokens: core.HiddenTokens{}}))
+	}
 	try := func(c Command, ev core.Event) {
-		d, err := core.Decide(def, order, t, ev, core.At{Now: core.TimeOf(now), Tokens: core.HiddenTokens{}})
-		// A decision that goes on to evaluate an expression has accepted the command.
-		if errors.Is(err, core.ErrOrderNeeded) || err == nil && d.Verdict != nil && d.Verdict.Accepted {
+		if asked(ev, now) {
 			all = append(all, c)
+		} else if from := quietFrom(t, def, c.Step); from > now && asked(ev, from) {
+			later = append(later, LaterCommand{c, from})
 		}
 	}
 	if !t.CancelAsked && t.ProcessState != core.Cancelled { // a second one is accepted and changes nothing
@@ -140,5 +178,18 @@ func accepts(t *core.Task, def *core.Definition, order json.RawMessage, now time
 			try(Command{Command: "resolve", Step: s.Name, Fact: fact}, core.Resolve{ID: id, Command: t.Command, Step: s.Name, Fact: fact})
 		}
 	}
-	return all
+	return all, later
+}
+
+// quietFrom is when no call of a step, or without a name of any step, can take effect any more; 0 if the task is not in Error.
+func quietFrom(t *core.Task, def *core.Definition, step string) (from core.Time) {
+	if t.ProcessState != core.Error || def == nil {
+		return 0
+	}
+	for i := range t.Steps {
+		if s := &t.Steps[i]; s.Attempted() && (step == "" || step == s.Name) {
+			from = max(from, s.LastStopBy.Add(def.Agents[def.Steps[i].Agent].ClockSkew)+1)
+		}
+	}
+	return from
 }

@@ -77,6 +77,34 @@ func TestAccepts(t *testing.T) {
 	}
 }
 
+// What is refused because a call may take effect is listed with the time from which it would be accepted, to the millisecond.
+func TestAcceptsLater(t *testing.T) {
+	task, def := stopped(0)
+	payment := def.Agents["payment"]
+	payment.ClockSkew = 500
+	def.Agents["payment"] = payment
+	from := t0 + 60_501
+	want := []view.LaterCommand{{Command: view.Command{Command: "close"}, From: from}}
+	for _, fact := range []core.Fact{core.Happened, core.NotHappened, core.Undone} {
+		want = append(want, view.LaterCommand{Command: view.Command{Command: "resolve", Step: "charge", Fact: fact}, From: from})
+	}
+	for at, want := range map[core.Time][]view.LaterCommand{t0 + 10_000: want, from - 1: want, from: nil} {
+		got := view.Detailed(task, def, nil, at.Std())
+		if !slices.Equal(got.AcceptsLater, want) {
+			t.Errorf("%d ms after: %v", at-t0, got.AcceptsLater)
+		}
+		for _, c := range want {
+			if slices.Contains(got.Accepts, c.Command) {
+				t.Errorf("%v is accepted already", c)
+			}
+		}
+	}
+	task.Steps[0].State = core.Compensating // in flight: no time of its own ends that
+	if got := view.Detailed(task, def, nil, (t0 + 10_000).Std()).AcceptsLater; len(got) > 0 {
+		t.Errorf("%v", got)
+	}
+}
+
 func TestInputs(t *testing.T) {
 	task, def := stopped(0)
 	if got := view.Detailed(task, def, json.RawMessage(`{"card":"c-1"}`), t0.Std()).Steps[0].Input; string(got) != `{"card":"c-1"}` {
@@ -86,6 +114,50 @@ func TestInputs(t *testing.T) {
 	task.ProcessState, task.Phase = core.Processing, ""
 	if got := view.Detailed(task, def, json.RawMessage(`{"card":"c-1"}`), t0.Std()).Steps[0].Input; got != nil {
 		t.Errorf("no agent was asked yet: %s", got)
+	}
+}
+
+// Another deployed definition is named where the order has not ended for good, and only what would be accepted is offered with it.
+func TestPinned(t *testing.T) {
+	resubmit := view.Command{Command: "resubmit", Definition: "latest"}
+	move := view.Command{Command: "move", Definition: "latest"}
+	child := &core.Parent{OrderID: "p", Step: "all", Index: 2, Attempt: 1}
+	is := func(s core.State) func(*core.Task) {
+		return func(t *core.Task) { t.ProcessState, t.Phase = s, "" }
+	}
+	for name, c := range map[string]struct {
+		edit     func(*core.Task)
+		deployed func(*core.Definition) // nil: none
+		named    bool
+		offers   []view.Command
+	}{
+		"in Error":                     {func(*core.Task) {}, func(*core.Definition) {}, true, []view.Command{resubmit, move}},
+		"the same":                     {func(*core.Task) {}, func(d *core.Definition) { d.Hash = "abc" }, false, nil},
+		"not known":                    {func(*core.Task) {}, nil, false, nil},
+		"a step in doubt is different": {func(*core.Task) {}, func(d *core.Definition) { d.Steps[0].Operation = "pay" }, true, nil},
+		"Compensated":                  {is(core.Compensated), func(*core.Definition) {}, true, []view.Command{resubmit, move}},
+		"a child in Error":             {func(t *core.Task) { t.Parent = child }, func(*core.Definition) {}, true, []view.Command{resubmit, move}},
+		"a Compensated child":          {func(t *core.Task) { is(core.Compensated)(t); t.Parent = child }, func(*core.Definition) {}, true, nil},
+		"being undone":                 {is(core.Compensating), func(*core.Definition) {}, true, nil},
+		"in flight":                    {func(t *core.Task) { is(core.Processing)(t); t.Steps[0].State = core.Processing }, func(*core.Definition) {}, true, nil},
+		"Processed":                    {is(core.Processed), func(*core.Definition) {}, false, nil},
+		"Cancelled":                    {is(core.Cancelled), func(*core.Definition) {}, false, nil},
+		"Closed":                       {is(core.Closed), func(*core.Definition) {}, false, nil},
+	} {
+		task, def := stopped(0)
+		c.edit(task)
+		var deployed *core.Definition
+		if c.deployed != nil {
+			d := *def
+			d.Hash, d.Steps = "def", slices.Clone(def.Steps)
+			c.deployed(&d)
+			deployed = &d
+		}
+		var v view.Task
+		v.Pinned(task, def, deployed, (t0 + 70_000).Std())
+		if !slices.Equal(v.Accepts, c.offers) || (v.Deployed == "def") != c.named {
+			t.Errorf("%s: deployed %q, it accepts %+v", name, v.Deployed, v.Accepts)
+		}
 	}
 }
 

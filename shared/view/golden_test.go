@@ -17,13 +17,20 @@ func second(n int) core.Time { return t0.Add(core.Duration(n) * core.Second) }
 
 // everyKind is a definition with a step of each kind.
 func everyKind() *core.Definition {
-	d := &core.Definition{Name: "all", Hash: "hash", Notify: []core.StatusKind{core.StatusReceived, core.StatusCompleted}, Expr: expressions{}, Steps: []core.StepDefinition{
-		{Name: "fenced", Agent: "stock", Operation: "take", Grade: core.Fenced, Undo: &core.Undo{Operation: "release"}, Input: json.RawMessage(`"t"`)},
-		{Name: "plain", Agent: "mail", Operation: "send", Grade: core.Plain, After: []string{"fenced"}, PointOfNoReturn: true},
-		{Name: "pause", Wait: &core.Wait{}}, {Name: "agree", Answer: &core.Answer{Values: []string{"yes", "no"}}}, {Name: "paid", Answer: &core.Answer{Event: "bought"}},
-		{Name: "never", Fail: &core.Fail{}}, {Name: "parts", Each: &core.Each{Workflow: "part", Definition: "p", Tolerate: 2}, Input: json.RawMessage(`"t"`)},
-		{Name: "child", Each: &core.Each{Workflow: "part", Definition: "p"}}, {Name: "again", Agent: "post", Operation: "ship", Grade: core.Idempotent, Undo: &core.Undo{Operation: "recall"}},
-	}}
+	d := &core.Definition{Name: "all", Hash: "hash",
+		Notify: []core.StatusKind{core.StatusReceived, core.StatusCompleted}, Expr: expressions{},
+		Steps: []core.StepDefinition{
+			{Name: "fenced", Agent: "stock", Operation: "take", Grade: core.Fenced, Undo: &core.Undo{Operation: "release"}, Input: json.RawMessage(`"t"`)},
+			{Name: "plain", Agent: "mail", Operation: "send", Grade: core.Plain, After: []string{"fenced"}, PointOfNoReturn: true},
+			{Name: "pause", Wait: &core.Wait{}},
+			{Name: "agree", Answer: &core.Answer{Values: []string{"yes", "no"}}},
+			{Name: "paid", Answer: &core.Answer{Event: "bought"}},
+			{Name: "never", Fail: &core.Fail{}}, {Name: "parts", Each: &core.Each{Workflow: "part", Definition: "p", Tolerate: 2}, Input: json.RawMessage(`"t"`)},
+			{Name: "child", Each: &core.Each{Workflow: "part", Definition: "p"}}, {
+				Name: "again", Agent: "post", Operation: "ship", Grade: core.Idempotent,
+				Undo: &core.Undo{Operation: "recall"},
+			},
+		}}
 	d.Link()
 	return d
 }
@@ -33,26 +40,51 @@ func underWay() *core.Task {
 	began := func(name string, state core.State, at int) core.Step {
 		return core.Step{Name: name, State: state, Attempt: 1, First: 1, FirstAt: second(at), ClaimedAt: second(at)}
 	}
-	t := &core.Task{OrderID: "o", Version: 9, Workflow: "all", Definition: "hash", ProcessState: core.Processing, Run: 1, Command: 3, Priority: "high", ReplyTo: "shop", StatusSeq: 4, StartSeq: 1,
-		StartAt: second(1), Created: second(0), Deadline: second(900), CancelAsked: true, Parent: &core.Parent{OrderID: "p", Step: "s", Index: 2},
-		Verdicts: []core.Verdict{{ID: "c1", Command: "cancel", Reason: "too late", By: "ann", Note: "sold", At: second(40)}, {ID: "c2", Command: "move", Accepted: true, Note: "newer", At: second(41)}},
+	t := &core.Task{OrderID: "o", Version: 9, Workflow: "all", Definition: "hash",
+		ProcessState: core.Processing, Run: 1, Command: 3, Priority: "high", ReplyTo: "shop", StatusSeq: 4,
+		StartSeq: 1,
+		StartAt:  second(1), Created: second(0), Deadline: second(900), CancelAsked: true,
+		Parent: &core.Parent{OrderID: "p", Step: "s", Index: 2},
+		Verdicts: []core.Verdict{
+			{ID: "c1", Command: "cancel", Reason: "too late", By: "ann", Note: "sold", At: second(40)},
+			{ID: "c2", Command: "move", Accepted: true, Note: "newer", At: second(41)},
+		},
 		Attempts: []core.Attempt{{Step: "fenced", Number: 1, Began: second(2), Ended: second(3), Outcome: core.OutcomeRetryLater, Code: "busy"},
 			{Step: "again", Number: 1, Undo: true, Agent: "van", Began: second(4), Ended: second(5), Outcome: core.OutcomeSuperseded}},
 		Earlier: core.Earlier{Failed: 1, Later: 2, Overdue: 3, Superseded: 4},
-		Steps: []core.Step{began("fenced", core.Processing, 10), began("plain", core.Processed, 11), began("pause", core.Waiting, 12), began("agree", core.Waiting, 13), began("paid", core.Processed, 14),
+		Steps: []core.Step{began("fenced", core.Processing, 10), began("plain", core.Processed, 11),
+			began("pause", core.Waiting, 12), began("agree", core.Waiting, 13),
+			began("paid", core.Processed, 14),
 			{Name: "never", State: core.Pending}, began("parts", core.Waiting, 15), began("child", core.Processing, 16), began("again", core.Pending, 17)}}
 	at := func(name string) *core.Step { return t.Step(name) }
-	*at("fenced") = core.Step{Name: "fenced", State: core.Processing, Attempt: 2, First: 1, FirstAt: second(2), ClaimedAt: second(10), CompleteBy: second(60), StopBy: second(50), QuietBy: second(70), LockedBy: "i",
-		FailureCount: 1, Error: &core.StepError{Code: "busy", Message: "later", At: second(3), Attempt: 1, Since: second(3)}, Progress: &core.StepProgress{Percent: 40, Note: "packing", At: second(20)},
+	*at("fenced") = core.Step{Name: "fenced", State: core.Processing, Attempt: 2, First: 1,
+		FirstAt: second(2), ClaimedAt: second(10), CompleteBy: second(60), StopBy: second(50),
+		QuietBy: second(70), LockedBy: "i",
+		FailureCount: 1, Error: &core.StepError{
+			Code: "busy", Message: "later", At: second(3), Attempt: 1, Since: second(3),
+		}, Progress: &core.StepProgress{Percent: 40, Note: "packing", At: second(20)},
 		Corrected: &core.Corrected{Input: json.RawMessage(`{"n":1}`), Command: 2, By: "ann", Reason: "typo", At: second(9)}}
 	at("plain").FinishedAt, at("plain").FinishSeq, at("plain").Output, at("plain").NoEffect = second(12), 3, json.RawMessage(`{"m":1}`), second(12)
 	at("plain").Error, at("plain").Resolved = &core.StepError{Code: core.CodeNotYet, Message: "soon", At: second(11)}, &core.Resolved{Fact: core.Happened, Command: 1, At: second(12)}
 	at("pause").WakeAt = second(300)
 	at("agree").CompleteBy, at("agree").WakeAt = second(600), second(600)
-	at("agree").Answers = &core.Answers{Round: 2, Need: 2, Who: []string{"ann", "bob"}, NotSelf: "cy", Reminded: 1, Votes: []core.Vote{{By: "bob", Value: json.RawMessage(`"yes"`), At: second(30)}},
-		Verdicts: []core.Verdict{{ID: "v1", Command: "answer", Accepted: true, By: "bob", Note: "fine", At: second(30)}, {ID: "v2", Command: "answer", By: "cy", Note: "no", At: second(31)}, {ID: "v3", Command: "answer", Accepted: true, By: "di", At: second(32)}}}
+	at("agree").Answers = &core.Answers{Round: 2, Need: 2, Who: []string{"ann", "bob"}, NotSelf: "cy",
+		Reminded: 1, Votes: []core.Vote{{By: "bob", Value: json.RawMessage(`"yes"`), At: second(30)}},
+		Verdicts: []core.Verdict{
+			{ID: "v1", Command: "answer", Accepted: true, By: "bob", Note: "fine", At: second(30)},
+			{ID: "v2", Command: "answer", By: "cy", Note: "no", At: second(31)},
+			{ID: "v3", Command: "answer", Accepted: true, By: "di", At: second(32)},
+		}}
 	at("paid").Answers, at("paid").FinishedAt = &core.Answers{Votes: []core.Vote{{By: "bank", Value: json.RawMessage(`1`), At: second(33)}}}, second(33)
-	at("parts").Children = &core.Children{Count: 9, Next: 6, Open: []core.OpenChild{{Index: 3, State: string(core.ChildError)}, {Index: 4, State: string(core.ChildClosed)}, {Index: 5}}, Failed: 1, FailedAt: []int{1}, Reason: "part 1: late"}
+	at("parts").Children = &core.Children{
+		Count: 9, Next: 6,
+		Open: []core.OpenChild{
+			{Index: 3, State: string(core.ChildError)},
+			{Index: 4, State: string(core.ChildClosed)},
+			{Index: 5},
+		},
+		Failed: 1, FailedAt: []int{1}, Reason: "part 1: late",
+	}
 	at("child").Children = &core.Children{Count: 1, Next: 1, Open: []core.OpenChild{{Index: 0, State: string(core.ChildExpired)}}}
 	at("again").FailureCount, at("again").WakeAt, at("again").Agent = 1, second(80), "van"
 	return t
@@ -125,21 +157,6 @@ func TestWaits(t *testing.T) {
 	}
 	if all := view.SummaryOf(x).Waits; len(all) != 8 || all[0].For != view.WaitAgent {
 		t.Errorf("%+v", all)
-	}
-}
-
-// Another deployed definition is named where the order could be moved to it.
-func TestPinned(t *testing.T) {
-	for state, reported := range map[core.State]bool{core.Processing: true, core.Error: true, core.Compensated: true, core.Processed: false, core.Cancelled: false, core.Closed: false} {
-		for _, c := range []struct {
-			own, deployed string
-			reported      bool
-		}{{"a", "b", reported}, {"a", "a", false}, {"a", "", false}, {"", "b", false}} {
-			v := view.Task{State: state, Definition: c.own}
-			if v.Pinned(c.deployed); (v.Deployed == c.deployed && c.deployed != "") != c.reported {
-				t.Errorf("%s, %+v: %q", state, c, v.Deployed)
-			}
-		}
 	}
 }
 

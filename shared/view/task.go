@@ -54,6 +54,8 @@ type Task struct {
 	ItemBytes  int             `json:"itemBytes,omitempty" doc:"of a stack on AWS, where a single order was asked for: how large DynamoDB counts its item"`
 	Messages   []Message       `json:"messages,omitempty" nullable:"false" doc:"what it has received and sent, as far as the document has it, earliest first; only where a single order was asked for, without waiting"`
 	Accepts    []Command       `json:"accepts,omitempty" nullable:"false" doc:"commands that would be accepted now; absent also where the answer was waited for"`
+
+	AcceptsLater []LaterCommand `json:"acceptsLater,omitempty" nullable:"false" doc:"commands that would be accepted from a time on, when no call can take effect any more"`
 }
 
 // TaskError says why a task ended as it did.
@@ -117,6 +119,8 @@ type Answers struct {
 	Votes    []core.Vote `json:"votes,omitempty" nullable:"false" doc:"answers of this round, in the order in which they came"`
 	// Reasoned are the last accepted answers that said why, also of earlier rounds and runs.
 	Reasoned []core.Verdict `json:"reasoned,omitempty" nullable:"false" doc:"the last answers that were accepted and gave a reason: by whom, and the reason as note"`
+	// Uncounted are answers that came before the step began, of people who may not answer it: until then that was not known.
+	Uncounted []core.Verdict `json:"uncounted,omitempty" nullable:"false" doc:"answers that came before the step began and do not count: of whom, and why"`
 }
 
 func answersOf(s *core.Step, def *core.Answer) *Answers {
@@ -126,6 +130,9 @@ func answersOf(s *core.Step, def *core.Answer) *Answers {
 		for _, r := range a.Verdicts {
 			if r.Accepted && r.Note != "" {
 				v.Reasoned = append(v.Reasoned, r)
+			}
+			if r.ID == "" {
+				v.Uncounted = append(v.Uncounted, r)
 			}
 		}
 	}

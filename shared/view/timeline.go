@@ -86,6 +86,9 @@ func stepMoments(s *Step, add func(at core.Time, step, what, text string)) {
 		for _, v := range s.Answers.Reasoned {
 			add(v.At, s.Name, "answered ("+v.By+")", v.Note)
 		}
+		for _, v := range s.Answers.Uncounted {
+			add(v.At, s.Name, strings.TrimSuffix("early answer refused ("+v.By+")", " ()"), v.Reason)
+		}
 	}
 	add(s.FinishedAt, s.Name, string(core.Processed), "")
 	switch s.State {

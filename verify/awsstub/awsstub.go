@@ -4,6 +4,7 @@
 package awsstub
 
 import (
+	"context"
 	"crypto/md5" //nolint:gosec // SQS's checksum of a message
 	"encoding/hex"
 	"encoding/json"
@@ -25,11 +26,12 @@ type Stub struct {
 	mu    sync.Mutex
 	calls []string
 	down  map[string]bool
-	sent  map[string][]string // bodies by queue
-	kept  map[string]*table   // by name
+	hangs map[string]chan struct{} // by operation
+	sent  map[string][]string      // bodies by queue
+	kept  map[string]*table        // by name
 
 	refused   func(queue, body string) (failed, senderFault bool)
-	depths    map[string]int // visible messages by queue; below 0: there is no such queue
+	depths    map[string][2]int // messages by queue, visible and in flight; below 0 there is no such queue
 	published []string
 	extended  []Extension
 }
@@ -44,7 +46,9 @@ type Extension struct {
 // New starts a stub for the test.
 func New(t *testing.T) *Stub {
 	t.Helper()
-	s := &Stub{down: map[string]bool{}, sent: map[string][]string{}, kept: map[string]*table{}, depths: map[string]int{}}
+	s := &Stub{
+		down: map[string]bool{}, hangs: map[string]chan struct{}{}, sent: map[string][]string{}, kept: map[string]*table{}, depths: map[string][2]int{},
+	}
 	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(s.Server.Close)
 	return s
@@ -64,6 +68,36 @@ func (s *Stub) Allow(target string) {
 	delete(s.down, target)
 }
 
+// Hang makes calls of an operation wait for an answer until end is called; then they are answered as usual.
+func (s *Stub) Hang(target string) (end func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ended := make(chan struct{})
+	s.hangs[target] = ended
+	return sync.OnceFunc(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.hangs, target)
+		close(ended)
+	})
+}
+
+// wait is done when the operation hangs no longer; it reports whether the caller is still there.
+func (s *Stub) wait(ctx context.Context, target string) bool {
+	s.mu.Lock()
+	ended := s.hangs[target]
+	s.mu.Unlock()
+	if ended == nil {
+		return true
+	}
+	select {
+	case <-ended:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
 // Refuse makes entries of SendMessageBatch fail, while the others of their batch are taken; nil: none.
 func (s *Stub) Refuse(entry func(queue, body string) (failed, senderFault bool)) {
 	s.mu.Lock()
@@ -71,11 +105,11 @@ func (s *Stub) Refuse(entry func(queue, body string) (failed, senderFault bool))
 	s.refused = entry
 }
 
-// Holds says how many messages are visible in a queue; below 0, SQS knows no such queue.
-func (s *Stub) Holds(queue string, visible int) {
+// Holds sets how many messages of a queue are visible and in flight. If visible is below 0, SQS knows no such queue.
+func (s *Stub) Holds(queue string, visible, inFlight int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.depths[queue] = visible
+	s.depths[queue] = [2]int{visible, inFlight}
 }
 
 // Published are the messages of SNS so far; it forgets them.
@@ -185,6 +219,9 @@ func (s *Stub) serve(w http.ResponseWriter, r *http.Request) {
 		_ = json.Unmarshal(body, &in)
 	}
 	operation := target[strings.LastIndexByte(target, '.')+1:]
+	if !s.wait(r.Context(), target) {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls = append(s.calls, strings.TrimSpace(operation+" "+in.queue()+in.TableName+in.SecretID+in.Name+in.topic))
@@ -249,13 +286,13 @@ func (s *Stub) send(w http.ResponseWriter, in *call) {
 }
 
 func (s *Stub) depth(w http.ResponseWriter, queue string) {
-	visible := s.depths[queue]
-	if visible < 0 {
+	depth := s.depths[queue]
+	if depth[0] < 0 {
 		fail(w, "com.amazonaws.sqs#QueueDoesNotExist", map[string]any{"message": "set not to exist"})
 		return
 	}
 	_ = json.NewEncoder(w).Encode(map[string]any{"Attributes": map[string]string{
-		"ApproximateNumberOfMessages": strconv.Itoa(visible), "ApproximateNumberOfMessagesNotVisible": "0", "ApproximateNumberOfMessagesDelayed": "0"}})
+		"ApproximateNumberOfMessages": strconv.Itoa(depth[0]), "ApproximateNumberOfMessagesNotVisible": strconv.Itoa(depth[1]), "ApproximateNumberOfMessagesDelayed": "0"}})
 }
 
 func fail(w http.ResponseWriter, kind string, more map[string]any) {

@@ -161,7 +161,11 @@ func TestWrite(t *testing.T) {
 	if err := Write(&b, Calculate(u, published(t))); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"WRU of the index", "Long polls", "TransactWriteItems Tasks", "as published", "finished orders in the index: $", "With Tuning.SystemLogLevel INFO they cost $0.12 a million orders under load and $1.20 at trickle"} {
+	for _, want := range []string{
+		"WRU of the index", "Long polls", "TransactWriteItems Tasks", "as published",
+		"finished orders in the index: $",
+		"With Tuning.SystemLogLevel INFO they cost $0.12 a million orders under load and $1.20 at trickle",
+	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, b.String())
 		}

@@ -1,111 +1,212 @@
 package cost
 
 import (
-	"fmt"
+	"math"
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
-// TestDocumentShowsTheFigures: docs/cost.md shows what the measured units and the published prices make,
-// which `stepkeeper cost` prints too, and docs/pattern.md what `stepkeeper cost --sweep` prints.
-func TestDocumentShowsTheFigures(t *testing.T) {
-	text, err := os.ReadFile("../../docs/cost.md")
+// figure matches a figure of a document: digits with separators of thousands, and decimals.
+var figure = regexp.MustCompile(`\d[\d,]*(?:\.\d+)?`)
+
+// document is a page whose figures are compared with those of the code.
+type document struct {
+	t          *testing.T
+	name, text string
+}
+
+func read(t *testing.T, name string) document {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	units, err := Measured()
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := Calculate(units, published(t))
-	of := func(shape string, whats ...string) (total float64) {
-		found := 0
-		for _, e := range r.PerMillion[shape] {
-			for _, what := range whats {
-				if e.What == what {
-					total, found = total+e.Dollars, found+1
-				}
-			}
-		}
-		if found != len(whats) {
-			t.Fatalf("%s has no %q", shape, whats)
-		}
-		return total
-	}
-	load, trickle := r.PerOrder[Load], r.PerOrder[Trickle]
-	const writes, reads, own, app = "DynamoDB, writes", "DynamoDB, reads", "SQS, the deployment's requests", "SQS, the application's requests"
-	scheduler := []string{"Lambda, Scheduler, invocations", "Lambda, Scheduler, time"}
-	wanted := []string{
-		fmt.Sprintf("| %s | %g WRU, $%.2f | %g WRU, $%.2f |", writes, load.WRU, of(Load, writes), trickle.WRU, of(Trickle, writes)),
-		fmt.Sprintf("| %s | %g RRU, $%.2f | %g RRU, $%.2f |", reads, load.RRU, of(Load, reads), trickle.RRU, of(Trickle, reads)),
-		fmt.Sprintf("| %s | %.1f, $%.2f | %g, $%.2f |", own, load.SQSRequests, of(Load, own), trickle.SQSRequests, of(Trickle, own)),
-		fmt.Sprintf("| %s | %.1f, $%.2f | %g, $%.2f |", app, load.AppRequests, of(Load, app), trickle.AppRequests, of(Trickle, app)),
-		fmt.Sprintf("| Lambda, the Scheduler | %g invocations, $%.2f | %g invocations, $%.2f |", load.Invocations, of(Load, scheduler...), trickle.Invocations, of(Trickle, scheduler...)),
-		fmt.Sprintf("| **a million orders** | **$%.2f** | **$%.2f** |", r.DollarsPerMillion[Load], r.DollarsPerMillion[Trickle]),
-		fmt.Sprintf("| Stepkeeper, load / trickle | %.0f / %.0f | above | $%.2f a month idle |", r.DollarsPerMillion[Load], r.DollarsPerMillion[Trickle], r.IdlePerMonth),
-		fmt.Sprintf("one write less, $%.2f.", r.DollarsPerMillion[NoReplyTo]),
-		fmt.Sprintf("(%d here, at its largest)", load.ItemBytes),
-		fmt.Sprintf("takes %g WRU and costs $%.0f under load", r.PerOrder["load-eight-steps"].WRU, r.DollarsPerMillion["load-eight-steps"]),
-		fmt.Sprintf("(`list` of ended ones): %g WRU more, $%.3f a million", r.PerOrder[Finished].WRU-load.WRU, r.Prices.Prices[DynamoWrite].Of((r.PerOrder[Finished].WRU-load.WRU)*million)),
-		fmt.Sprintf("(four Lambda invocations an order at trickle, %g under load", load.AgentInvoked),
-	}
-	wanted = append(wanted, idleRows(t, r)...)
-	for _, want := range wanted {
-		if !strings.Contains(string(text), want) {
-			t.Errorf("docs/cost.md does not say %q", want)
+	return document{t: t, name: name, text: string(text)}
+}
+
+// row compares the figures of a table's row, from left to right after its first cell, with those wanted. It fails unless
+// exactly one row has this first cell.
+func (d document) row(label string, want ...float64) {
+	d.t.Helper()
+	d.figures(label, d.cells(label), want)
+}
+
+// cells returns what stands in a row after its first cell.
+func (d document) cells(label string) string {
+	d.t.Helper()
+	var found []string
+	for line := range strings.Lines(d.text) {
+		if first, rest, ok := strings.Cut(strings.TrimPrefix(line, "| "), " |"); ok && strings.HasPrefix(line, "| ") &&
+			strings.Trim(first, "*") == label {
+			found = append(found, rest)
 		}
 	}
-	pattern, err := os.ReadFile("../../docs/pattern.md")
-	if err != nil {
-		t.Fatal(err)
+	if len(found) != 1 {
+		d.t.Fatalf("docs/%s has %d rows of %q, want 1", d.name, len(found), label)
 	}
-	for _, f := range r.Sweeps {
-		row := fmt.Sprintf("%d minutes | %s | %s | %.3f |", f.Minutes, seconds(f.MeanDelay), seconds(f.LongestDelay), f.PerMonth)
-		if !strings.Contains(string(pattern), strings.Replace(row, "1 minutes", "1 minute", 1)) {
-			t.Errorf("docs/pattern.md does not say %q", row)
-		}
+	return found[0]
+}
+
+// sentence compares the figures that follow these words, which stand once in the page, with those wanted.
+func (d document) sentence(words string, want ...float64) {
+	d.t.Helper()
+	_, after, found := strings.Cut(strings.Join(strings.Fields(d.text), " "), words)
+	if !found {
+		d.t.Errorf("docs/%s does not say %q", d.name, words)
+		return
 	}
-	for _, p := range r.Prices.Peers {
-		if name, of, both := strings.Cut(p.Name, ", "); both { // two prices of one service share a row
-			part := fmt.Sprintf("%.0f for a saga of %s", p.Dollars, of)
-			if _, row, _ := strings.Cut(string(text), "| "+name+" |"); !strings.Contains(strings.ReplaceAll(row[:strings.Index(row, "\n")], "64 for 60", "64 for a saga of 60"), part) {
-				t.Errorf("docs/cost.md: the row of %s does not say %q", name, part)
-			}
-			continue
+	d.figures(words, after, want)
+}
+
+// figures compares as many figures of a text as are wanted, each with the decimals that the text gives.
+func (d document) figures(what, text string, want []float64) {
+	d.t.Helper()
+	shown := figure.FindAllString(text, len(want))
+	if len(shown) < len(want) {
+		d.t.Errorf("docs/%s, %q: %d figures, want %v", d.name, what, len(shown), want)
+		return
+	}
+	for i, s := range shown {
+		_, decimals, _ := strings.Cut(s, ".")
+		got, err := strconv.ParseFloat(strings.ReplaceAll(s, ",", ""), 64)
+		if err != nil {
+			d.t.Fatal(err)
 		}
-		price := fmt.Sprintf("| %s | %g", p.Name, p.Dollars)
-		if _, row, found := strings.Cut(string(text), price); !found {
-			t.Errorf("docs/cost.md has no row that begins with %q", price)
-		} else if row, _, _ = strings.Cut(row, "\n"); !strings.Contains(row, p.Date) {
-			t.Errorf("docs/cost.md: the row of %s does not give the day of its source, %s", p.Name, p.Date)
+		if half := math.Pow10(-len(decimals)) / 2; math.Abs(got-want[i]) > half+1e-9 {
+			d.t.Errorf("docs/%s, %q: figure %d is %s, want %g", d.name, what, i+1, s, want[i])
 		}
 	}
 }
 
-// idleRows are those of a month in which nothing happens.
-func idleRows(t *testing.T, r Report) []string {
+func measured(t *testing.T) Report {
+	t.Helper()
+	units, err := Measured()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Calculate(units, published(t))
+}
+
+// sumOf returns the sum of these entries, each of which must be there.
+func sumOf(t *testing.T, all []Entry, whats ...string) (total float64) {
+	t.Helper()
+	found := 0
+	for _, e := range all {
+		for _, what := range whats {
+			if e.What == what {
+				total, found = total+e.Dollars, found+1
+			}
+		}
+	}
+	if found != len(whats) {
+		t.Fatalf("%d of the entries %q exist", found, whats)
+	}
+	return total
+}
+
+// TestDocumentShowsAnOrder: docs/cost.md shows the figures of an order that the measured units and the published prices
+// make, which `stepkeeper cost` prints too.
+func TestDocumentShowsAnOrder(t *testing.T) {
+	r, page := measured(t), read(t, "cost.md")
+	load, trickle := r.PerOrder[Load], r.PerOrder[Trickle]
+	for _, c := range []struct {
+		row     string
+		units   [2]float64
+		entries []string
+	}{
+		{"DynamoDB, writes", [2]float64{load.WRU, trickle.WRU}, []string{"DynamoDB, writes"}},
+		{"DynamoDB, reads", [2]float64{load.RRU, trickle.RRU}, []string{"DynamoDB, reads"}},
+		{"SQS, the deployment's requests", [2]float64{load.SQSRequests, trickle.SQSRequests},
+			[]string{"SQS, the deployment's requests"}},
+		{"SQS, the application's requests", [2]float64{load.AppRequests, trickle.AppRequests},
+			[]string{"SQS, the application's requests"}},
+		{"Lambda, the Scheduler", [2]float64{load.Invocations, trickle.Invocations},
+			[]string{"Lambda, Scheduler, invocations", "Lambda, Scheduler, time"}},
+	} {
+		page.row(c.row, c.units[0], sumOf(t, r.PerMillion[Load], c.entries...),
+			c.units[1], sumOf(t, r.PerMillion[Trickle], c.entries...))
+	}
+	page.row("a million orders", r.DollarsPerMillion[Load], r.DollarsPerMillion[Trickle])
+	page.row("Stepkeeper, load / trickle", r.DollarsPerMillion[Load], r.DollarsPerMillion[Trickle], r.IdlePerMonth)
+	page.sentence("one write less,", r.DollarsPerMillion[NoReplyTo])
+	page.sentence("stays within 1,024 bytes (", float64(load.ItemBytes))
+	page.sentence("such an order takes", r.PerOrder["load-eight-steps"].WRU, r.DollarsPerMillion["load-eight-steps"])
+	more := r.PerOrder[Finished].WRU - load.WRU
+	page.sentence("(`list` of ended ones):", more, r.Prices.Prices[DynamoWrite].Of(more*million))
+	page.sentence("four Lambda invocations an order at trickle,", load.AgentInvoked)
+}
+
+// TestDocumentShowsAnIdleMonth: docs/cost.md shows what a month costs in which nothing happens.
+func TestDocumentShowsAnIdleMonth(t *testing.T) {
+	r, page := measured(t), read(t, "cost.md")
 	idle := map[string]Entry{}
 	for _, e := range r.Idle {
 		idle[e.What] = e
 	}
-	sum := func(whats ...string) string {
-		total := 0.0
-		for _, what := range whats {
-			if _, there := idle[what]; !there {
-				t.Fatalf("there is no %q", what)
-			}
-			total += idle[what].Dollars
-		}
-		return fmt.Sprintf("| $%.2f |", total)
+	const longPolls = "Long polls of the event source mappings"
+	alarms, polls := idle["Alarms"], idle[longPolls]
+	page.sentence("## While nothing happens", r.IdlePerMonth)
+	page.row("alarms", alarms.Units, alarms.Dollars/alarms.Units, sumOf(t, r.Idle, "Alarms"))
+	row := page.cells("long polls of the event source mappings")
+	if !strings.Contains(row, polls.How) {
+		t.Errorf("docs/cost.md, long polls: %q does not hold the arithmetic %q", row, polls.How)
 	}
-	alarms, polls := idle["Alarms"], idle["Long polls of the event source mappings"]
-	return []string{
-		fmt.Sprintf("$%.2f a month for the example", r.IdlePerMonth),
-		fmt.Sprintf("| alarms | %g × $%.2f %s", alarms.Units, alarms.Dollars/alarms.Units, sum("Alarms")),
-		fmt.Sprintf("%s = %.1f million requests %s", polls.How, polls.Units/million, sum(polls.What)),
-		"| metric of the oldest overdue task | 1 × $0.30 " + sum("Metric of the oldest overdue task"),
-		sum("Supervisor, leases on shards", "Supervisor, queries of the index"),
-		sum("Schedule of the Supervisor", "Supervisor, invocations", "Supervisor, time", "Logs of the sweeps"),
+	_, sums, _ := strings.Cut(row, "=")
+	page.figures(longPolls, sums, []float64{polls.Units / million, sumOf(t, r.Idle, longPolls)})
+	metric := sumOf(t, r.Idle, "Metric of the oldest overdue task")
+	page.row("metric of the oldest overdue task", 1, metric, metric)
+	for row, whats := range map[string][]string{
+		"leases, queries and open incidents of the sweeps":      {"Supervisor, leases on shards", "Supervisor, queries of the index"},
+		"schedule, the Supervisor's invocations and time, logs": {"Schedule of the Supervisor", "Supervisor, invocations", "Supervisor, time", "Logs of the sweeps"},
+	} {
+		_, sum, _ := strings.Cut(page.cells(row), "|")
+		page.figures(row, sum, []float64{sumOf(t, r.Idle, whats...)})
+	}
+}
+
+// TestDocumentShowsIntervalsOfSweeps: docs/pattern.md shows what `stepkeeper cost --sweep` prints.
+func TestDocumentShowsIntervalsOfSweeps(t *testing.T) {
+	page := read(t, "pattern.md")
+	for _, f := range measured(t).Sweeps {
+		label := strconv.Itoa(f.Minutes) + " minutes"
+		if f.Minutes == 1 {
+			label = "1 minute"
+		}
+		cells := strings.Split(page.cells(label), "|")
+		if len(cells) < 3 {
+			t.Fatalf("docs/pattern.md, %s: %q", label, cells)
+		}
+		for i, want := range []float64{f.MeanDelay, f.LongestDelay} {
+			if got, err := time.ParseDuration(strings.TrimSpace(cells[i])); err != nil || got.Seconds() != want {
+				t.Errorf("docs/pattern.md, %s: %s, %v, want %g s", label, got, err, want)
+			}
+		}
+		page.figures(label, cells[2], []float64{f.PerMonth})
+	}
+}
+
+// TestDocumentShowsPeers: docs/cost.md shows what the same work costs elsewhere, and the day of the source.
+func TestDocumentShowsPeers(t *testing.T) {
+	r, page := measured(t), read(t, "cost.md")
+	for _, p := range r.Prices.Peers {
+		name, part, shared := strings.Cut(p.Name, ", ") // two prices of one service share a row
+		row := page.cells(name)
+		if !strings.Contains(row, p.Date) {
+			t.Errorf("docs/cost.md, %s: the row does not give the day of its source, %s", name, p.Date)
+		}
+		prices, _, _ := strings.Cut(row, "|")
+		if shared { // "2 for a saga of 1 s, 64 for 60 s"
+			seconds, _, _ := strings.Cut(part, " ")
+			for price := range strings.SplitSeq(prices, ", ") {
+				if strings.HasSuffix(strings.TrimSpace(price), " "+seconds+" s") {
+					prices = price
+				}
+			}
+		}
+		page.figures(p.Name, prices, []float64{p.Dollars})
 	}
 }

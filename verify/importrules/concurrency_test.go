@@ -4,8 +4,10 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -63,4 +65,117 @@ func goroutines(t *testing.T, name string, text []byte) []string {
 		return true
 	})
 	return places
+}
+
+// products are the folders whose goroutines run in `stepkeeper dev`, in an agent or on Lambda.
+var products = []string{"dev", "functions", "shared", "cmd/stepkeeper", "demo/services", "demo/shifted"}
+
+// suites are packages below the products that only tests use.
+var suites = []string{"dev/api/apitest", "functions/agent/agenttest", "shared/port/queuetest", "shared/port/storetest"}
+
+// unguarded are the functions that start goroutines without port.Guard, with the reason.
+var unguarded = map[string]string{
+	"cmd/stepkeeper/internal/cli/agenttry.go start":    "its process ends with the one command",
+	"cmd/stepkeeper/internal/cli/report.go waitForAll": "its process ends with the one command",
+	"cmd/stepkeeper/internal/cli/smoke.go wait":        "its process ends with the one command",
+	"dev/api/stream.go submitStream":                   "readLines guards each line",
+	"functions/agent/onlambda/function.go batch":       "Handle of a worker recovers",
+	"functions/agent/worker/worker.go Batch":           "Handle of a worker recovers",
+	"functions/agent/worker/pump.go drain":             "it only waits and closes channels",
+	"shared/incident/publish.go start":                 "Config.Go is a field, and the publication recovers",
+}
+
+// A panic that no function recovers ends the process, whichever goroutine it is in.
+func TestGoroutinesAreGuarded(t *testing.T) {
+	excused := map[string]bool{}
+	for _, product := range products {
+		err := filepath.WalkDir(filepath.Join("../..", product), func(path string, entry os.DirEntry, err error) error {
+			name := strings.TrimPrefix(filepath.ToSlash(path), "../../")
+			switch {
+			case err != nil:
+				return err
+			case entry.IsDir() && slices.Contains(suites, name):
+				return filepath.SkipDir
+			case entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
+				return nil
+			}
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			for place, function := range bare(t, path, text) {
+				if key := name + " " + function; unguarded[key] != "" {
+					excused[key] = true
+					continue
+				}
+				t.Errorf("%s, in %s: a panic in this goroutine ends the process; call it with port.Guard or port.Always", place, function)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for key := range unguarded {
+		if !excused[key] {
+			t.Errorf("%s starts no goroutine without port.Guard any more: remove its excuse", key)
+		}
+	}
+}
+
+func TestBareGoroutinesAreFound(t *testing.T) {
+	const text = `package p
+func f(g interface{ Go(func()) }) {
+	go f(nil)
+	g.Go(func() { _ = port.Guard(nil, "f", nil) })
+	go func() { port.Always(ctx, nil, "f", nil) }()
+	g.Go(func() { port.Sleep() })
+}
+`
+	got := bare(t, "p.go", []byte(text))
+	if want := (map[string]string{"p.go:3:2": "f", "p.go:6:2": "f"}); !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// bare returns the places of goroutines without port.Guard and port.Always, with the functions that start them.
+func bare(t *testing.T, name string, text []byte) map[string]string {
+	t.Helper()
+	set := token.NewFileSet()
+	file, err := parser.ParseFile(set, name, text, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	for _, d := range file.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok {
+			continue
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			call, started := n.(*ast.CallExpr)
+			if started {
+				s, ok := call.Fun.(*ast.SelectorExpr)
+				started = ok && s.Sel.Name == "Go"
+			}
+			if _, ok := n.(*ast.GoStmt); (ok || started) && !guards(n) {
+				found[set.Position(n.Pos()).String()] = f.Name.Name
+			}
+			return true
+		})
+	}
+	return found
+}
+
+func guards(n ast.Node) (found bool) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		s, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		x, ok := s.X.(*ast.Ident)
+		found = found || ok && x.Name == "port" && (s.Sel.Name == "Guard" || s.Sel.Name == "Always")
+		return true
+	})
+	return found
 }

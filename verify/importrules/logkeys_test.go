@@ -44,7 +44,15 @@ func product(t *testing.T) (files []string) {
 }
 
 func TestTakenKeysAreFound(t *testing.T) {
-	const text = "package p\n\nfunc f() {\n\tlog.Warn(\"message\", \"messageId\", id)\n\tx.log.ErrorContext(ctx, \"level\", \"queue\", q, \"message\", id)\n\tslog.Group(\"g\", \"message\", 1)\n\tlog.Info(\"m\", slog.String(\"time\", \"x\"))\n}\n"
+	const text = `package p
+
+func f() {
+	log.Warn("message", "messageId", id)
+	x.log.ErrorContext(ctx, "level", "queue", q, "message", id)
+	slog.Group("g", "message", 1)
+	log.Info("m", slog.String("time", "x"))
+}
+`
 	if got := takenKeys(t, "p.go", text); !slices.Equal(got, []string{"p.go:5:47", "p.go:7:28"}) {
 		t.Errorf("%q", got)
 	}

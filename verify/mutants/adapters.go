@@ -17,6 +17,8 @@ const (
 	sqlProbe     = "dev/sqlite/probe.go"
 	sqlTrouble   = "dev/sqlite/trouble.go"
 	sqlAdmit     = "dev/sqlite/admit.go"
+	sqlSequence  = "dev/sqlite/sequence.go"
+	sqlCheck     = "dev/sqlite/check.go"
 	sqlExpire    = "dev/sqlite/expire.go"
 	tablesStore  = "shared/dynamo/store.go"
 	tablesItem   = "shared/dynamo/item.go"
@@ -79,7 +81,10 @@ var ofAdapters = []Mutant{
 	{Name: "P26-sqlite-runs-an-expired-order-again", File: sqlCommit, Func: "commit.knownRow", Old: "hasTask || hasOrder && w.Order != nil", New: "hasTask || hasOrder && false"},
 	{Name: "P14-sqlite-known-order-is-created-again", File: sqlCommit, Func: "commit.knownRow", Old: "hasTask || hasOrder && w.Order != nil", New: "hasOrder && w.Order != nil && !hasTask"},
 	{Name: "P9-sqlite-index-is-not-moved", File: sqlCommit, Func: "commit.replace", Old: " || !h.record.IndexAt.Equal(r.IndexAt)", New: ""},
-	{Name: "I1-sqlite-answers-before-the-commit", File: sqlCommitter, Func: "committer.carryOut", Old: "err := c.transact(group)", New: "for _, j := range group {\n\t\tclose(j.answered)\n\t\tj.answered = make(chan struct{})\n\t}\n\terr := c.transact(group)"},
+	{Name: "wiring-backup-keeps-the-mark-of-an-open-file", File: "dev/sqlite/backup.go", Func: "finish", Old: "SET value=0", New: "SET value=1"},
+	{Name: "wiring-backup-without-the-log", File: "dev/sqlite/backup.go", Func: "readable", Old: "return from, func() {}, nil", New: "return from + \"&immutable=1\", func() {}, nil"},
+	{Name: "wiring-backup-that-lacks-commits", File: "dev/sqlite/backup.go", Func: "finish", Old: "answered > stored", New: "answered < 0"},
+	{Name: "I1-sqlite-answers-before-the-commit", File: sqlCommitter, Func: "committer.carryOut", Old: "var err error", New: "for _, j := range group {\n\t\tclose(j.answered)\n\t\tj.answered = make(chan struct{})\n\t}\n\tvar err error"},
 	{Name: "I1-sqlite-failed-group-counts-as-stored", File: sqlCommitter, Func: "committer.carryOut", Old: "j.err = err", New: "_ = err"},
 	{Name: "I1-sqlite-one-harms-its-group", File: sqlCommitter, Func: "committer.carryOut", Old: "if err != nil && len(group) > 1 {", New: "if false {"},
 	{Name: "P26-sqlite-forgets-the-order-too", File: sqlCommit, Func: "forget.apply", Old: "tx.heads[id] = nil", New: "tx.heads[id] = nil\n\t\ttx.stored = append(tx.stored, func() { _ = tx.run(\"DELETE FROM orders WHERE id='\" + id + \"'\") })"},
@@ -101,9 +106,15 @@ var ofAdapters = []Mutant{
 	{Name: "sqlite-file-is-not-marked-as-open", File: sqlAdmit, Func: "Store.mark", Old: "value=1", New: "value=0"},
 	{Name: "sqlite-mark-stands-in-the-log-alone", File: sqlAdmit, Func: "Store.mark", Old: "; PRAGMA wal_checkpoint(TRUNCATE)", New: ""},
 	{Name: "sqlite-mark-stays-after-a-clean-end", File: sqlAdmit, Func: "Store.unmark", Old: "if !s.marked {", New: "if s.marked {"},
-	{Name: "sqlite-missing-log-is-not-noticed", File: sqlAdmit, Func: "admit", Old: "if unclean != 1 {", New: "if unclean != 1 || !f.log {"},
-	{Name: "sqlite-unclean-end-is-not-checked", File: sqlAdmit, Func: "admit", Old: "return check(w)", New: "return nil"},
-	{Name: "sqlite-takes-the-tables-of-another-program", File: sqlAdmit, Func: "admit", Old: "tables != 3", New: "tables < 0"},
+	{Name: "sqlite-missing-log-is-not-noticed", File: sqlSequence, Func: "checkSequence", Old: "unclean && !f.log", New: "unclean && f.log && false"},
+	{Name: "sqlite-lost-commits-are-not-noticed", File: sqlSequence, Func: "checkSequence", Old: "answered > stored", New: "answered > stored+1<<40"},
+	{Name: "sqlite-file-is-not-checked", File: sqlAdmit, Func: "checking.admit", Old: "return c.atStart(ctx, from)", New: "c.whole = true\n\treturn nil"},
+	{Name: "sqlite-unfinished-check-ends", File: sqlCheck, Func: "Store.goOn", Old: "if s.checking.whole {", New: "if true {"},
+	{Name: "sqlite-damage-hides-orders", File: sqlTrouble, Func: "Store.missing", Old: "found != nil", New: "found != nil && false"},
+	{Name: "sqlite-full-disk-loses-the-log", File: sqlAdmit, Func: "Store.unmark", Old: "(\"main\", 1)", New: "(\"main\", 0)"},
+	{Name: "sqlite-others-may-read", File: sqlSequence, Func: "protect", Old: "os.Chmod(name, private)", New: "os.Chmod(name, private|0o044)"},
+	{Name: "sqlite-lock-is-a-file", File: sqlOpen, Func: "lockFolder", Old: "flock.New(folder, flock.SetFlag(os.O_RDONLY))", New: "flock.New(filepath.Join(folder, \"lock\"))"},
+	{Name: "sqlite-takes-the-tables-of-another-program", File: sqlAdmit, Func: "checking.admit", Old: "tables != 3", New: "tables < 0"},
 	{Name: "sqlite-takes-an-empty-file", File: sqlAdmit, Func: "inspect", Old: "if len(header) == 0 {", New: "if len(header) == 0 {\n\t\tf.file = false\n\t\treturn f, os.Remove(file)\n\t}\n\tif false {"},
 	{Name: "sqlite-opens-a-newer-file", File: sqlSchema, Func: "migrate", Old: "if version > int64(len(migrations)) {", New: "if false {"},
 	{Name: "sqlite-probe-writes-nothing", File: sqlProbe, Func: "probe.apply", Old: "_, err = tx.addProbe.exec(o.bytes)", New: "err = nil"},

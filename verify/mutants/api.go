@@ -3,8 +3,8 @@ package mutants
 // ofAPI are mutants of the HTTP edge of embedded mode.
 var ofAPI = []Mutant{
 	// What comes in.
-	{Name: "api-command-of-any-depth", File: "dev/api/document.go", Func: "readFormat", Old: "rawjson.CheckDepth(data)", New: "rawjson.CheckDepth(nil)"},
-	{Name: "api-queue-request-of-any-depth", File: "dev/sqsproto/handler.go", Func: "call.read", Old: "rawjson.CheckDepth(c.body)", New: "rawjson.CheckDepth(nil)"},
+	{Name: "api-command-of-any-depth", File: "dev/api/document.go", Func: "readFormat", Old: "rawjson.CheckBounds(data)", New: "rawjson.CheckBounds(nil)"},
+	{Name: "api-queue-request-of-any-depth", File: "dev/sqsproto/handler.go", Func: "call.read", Old: "rawjson.CheckBounds(c.body)", New: "rawjson.CheckBounds(nil)"},
 
 	// A document that cannot be read.
 	{Name: "P27-damage-stops-the-start", File: "functions/scheduler/restart.go", Func: "Scheduler.restart", Old: "case errors.Is(failed, port.ErrDamaged):", New: "case false:"},
@@ -16,13 +16,14 @@ var ofAPI = []Mutant{
 	{Name: "api-run-ahead-is-an-internal-failure", File: "dev/api/problem.go", Func: "problemOf", Old: "case errors.Is(err, core.ErrStale):", New: "case false:"},
 	{Name: "api-newer-order-comes-again-for-ever", File: "dev/api/queues.go", Func: "edge.intake", Old: "errors.Is(err, message.ErrNewer)", New: "false"},
 	{Name: "api-newer-command-comes-again-for-ever", File: "dev/api/queues.go", Func: "edge.control", Old: "errors.Is(err, message.ErrNewer)", New: "false"},
-	{Name: "api-command-ahead-comes-again-for-ever", File: "dev/api/queues.go", Func: "edge.control", Old: "errors.Is(err, core.ErrStale)", New: "false"},
+	{Name: "api-command-ahead-comes-again-for-ever", File: "dev/api/queues.go", Func: "edge.handled", Old: "errors.Is(err, core.ErrStale)", New: "false"},
 	{Name: "api-text-after-a-status-200", File: "dev/api/document.go", Func: "writeFormat", Old: "panic(err)", New: "return err"},
 	{Name: "api-status-before-the-answer", File: "dev/api/guard.go", Func: "response.WriteHeader", Old: "w.status = status", New: "w.status = status; w.begin()"},
+	{Name: "api-refused-body-resets-the-connection", File: "dev/api/guard.go", Func: "response.finish", Old: "io.Discard, body, maxDiscarded", New: "io.Discard, body, 1"},
 	{Name: "api-problem-inside-a-stream", File: "dev/api/guard.go", Func: "recovered", Old: "if w.begun {", New: "if false {"},
 	{Name: "api-broken-stream-ends-well", File: "dev/api/events.go", Func: "edge.writeEvents", Old: "panic(err) // cut off: the client sees that it was not the end", New: "return"},
 	{Name: "P12a-gone-client-ends-its-order", File: "dev/embedded/backend.go", Func: "Runtime.carry", Old: "context.WithoutCancel(ctx)", New: "ctx"},
-	{Name: "P12a-shutdown-cuts-a-submission", File: "dev/embedded/runtime.go", Func: "Runtime.Close", Old: "s.gate.Lock()\n\t\ts.closed = true\n\t\ts.gate.Unlock()", New: "s.closed = true"},
+	{Name: "P12a-shutdown-cuts-a-submission", File: "dev/embedded/runtime.go", Func: "Runtime.Close", Old: "s.gate.Lock()\n\t\t\tdefer s.gate.Unlock()", New: ""},
 
 	// Answers at their places, and limits.
 	{Name: "api-answers-of-a-stream-shift", File: "dev/api/stream.go", Func: "edge.submitGroup", Old: "i := open[k]", New: "i := k"},

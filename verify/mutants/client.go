@@ -12,8 +12,15 @@ var ofClient = []Mutant{
 	{Name: "P14-receipt-without-its-notes", File: "dev/api/submit.go", Func: "edge.submitOne", Old: "result.State, result.Notes, ", New: "result.State, nil, "},
 	{Name: "P14-line-without-its-notes", File: "dev/api/stream.go", Func: "answerOf", Old: "Notes: r.Notes", New: "Notes: nil"},
 
+	// Redirects.
+	{Name: "client-redirects-are-followed", File: "client/http.go", Func: "newHTTP", Old: "return http.ErrUseLastResponse", New: "return nil"},
+	{Name: "client-redirect-is-a-success", File: "client/http.go", Func: "overHTTP.send", Old: "resp.StatusCode < 300", New: "resp.StatusCode < 400"},
+	{Name: "client-redirect-shows-its-whole-address", File: "client/http.go", Func: "redirected", Old: `u.Scheme+"://"+u.Host)`, New: `u.String())`},
+
 	// Streams.
 	{Name: "client-half-a-line-is-an-answer", File: "client/follow.go", Func: "wholeLines", Old: "bufio.ScanLines(data, false)", New: "bufio.ScanLines(data, true)"},
+	{Name: "client-a-slow-dial-was-in-use", File: "client/many.go", Func: "brokenUse", Old: "op.Op == \"dial\"", New: "op.Op == \"\""},
+	{Name: "cli-outage-is-silent", File: "cmd/stepkeeper/internal/cli/server.go", Func: "outage.awaited", Old: "o.timer == nil && !o.over", New: "o.timer != nil && !o.over"},
 	// Answers.
 	{Name: "P35-client-answers-the-first-round", File: "client/command.go", Func: "command.present", Old: "c.Round = s.Answers.Round", New: ""},
 	{Name: "P35-client-answers-the-first-run", File: "client/command.go", Func: "command.present", Old: "c.Run = t.Run", New: "c.Run = 0"},

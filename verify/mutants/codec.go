@@ -4,6 +4,10 @@ const walk = "shared/rawjson/walk.go"
 
 // ofCodec are mutants of the reading and writing of messages, task documents and Lambda events.
 var ofCodec = []Mutant{
+	{Name: "codec-a-command-holds-control-characters", File: "shared/message/codec.go", Func: "Control.checkCommand",
+		Old: "err := CheckTexts(m.By, m.Reason); err != nil", New: "err := CheckTexts(m.By, m.Reason); err != nil && false"},
+	{Name: "codec-a-code-holds-control-characters", File: "shared/message/codec.go", Func: "Reply.Check",
+		Old: "case m.Error != nil && strings.ContainsFunc(m.Error.Code, core.Unprintable):", New: "case false:"},
 	// What a document shows to people.
 	{Name: "codec-locked-by-the-first", File: "shared/state/fields.go", Func: "lockedBy", Old: "s.ClaimedAt >= claimed", New: "s.ClaimedAt <= claimed"},
 	{Name: "codec-complete-by-the-latest", File: "shared/state/fields.go", Func: "completeBy", Old: "s.CompleteBy < by", New: "s.CompleteBy > by"},
@@ -42,19 +46,26 @@ var ofCodec = []Mutant{
 	{Name: "codec-attempts-are-named-in-full", File: "shared/state/tried.go", Func: "triedText", Old: "slices.Contains(usual, e.Attempt)", New: "false && slices.Contains(usual, e.Attempt)"},
 
 	// The one limit of nesting.
-	{Name: "codec-one-level-more", File: "shared/rawjson/depth.go", Func: "TooDeep", Old: "depth > limit", New: "depth > limit+1"},
-	{Name: "codec-order-of-any-depth", File: "shared/message/submit.go", Func: "SubmitOrder.Check", Old: "if err := rawjson.CheckDepth(o.Order); err != nil {", New: "if err := rawjson.CheckDepth(nil); err != nil {"},
-	{Name: "codec-reply-of-any-depth", File: "shared/message/codec.go", Func: "Reply.Check", Old: "rawjson.CheckDepth(m.Output)", New: "rawjson.CheckDepth(nil)"},
+	{Name: "codec-one-level-more", File: "shared/rawjson/bounds.go", Func: "CheckLevels", Old: "depth > levels", New: "depth > levels+1"},
+	{Name: "codec-number-of-any-length", File: "shared/rawjson/bounds.go", Func: "NumberFits", Old: "len(text) > MaxNumber", New: "len(text) > 1<<20"},
+	{Name: "codec-exponent-of-any-size", File: "shared/rawjson/bounds.go", Func: "NumberFits", Old: "digits <= 3", New: "true"},
+	{Name: "codec-negative-number-is-not-bounded", File: "shared/rawjson/bounds.go", Func: "CheckLevels", Old: "c == '-' || ", New: ""},
+	{Name: "P35-schema-without-a-budget", File: "shared/expression/schema.go", Func: "answerSchema.meter", Old: "s.left < 0", New: "false"},
+	{Name: "P35-list-without-a-charge", File: "shared/expression/schema.go", Func: "validationCost.of", Old: "n := c.each * (1 + len(v))\n\t\tif c.unique", New: "n := c.each\n\t\tif c.unique"},
+	{Name: "codec-order-of-any-depth", File: "shared/message/submit.go", Func: "SubmitOrder.Check", Old: "if err := rawjson.CheckBounds(o.Order); err != nil {", New: "if err := rawjson.CheckBounds(nil); err != nil {"},
+	{Name: "codec-reply-of-any-depth", File: "shared/message/codec.go", Func: "Reply.Check", Old: "rawjson.CheckBounds(m.Output)", New: "rawjson.CheckBounds(nil)"},
 	{Name: "P22a-done-without-effect-is-read", File: "shared/message/codec.go", Func: "Reply.Check", Old: "m.Outcome == core.OutcomeDone || m.Operation == core.UndoOp", New: "m.Operation == core.UndoOp"},
 	{Name: "P22a-undo-without-effect-is-read", File: "shared/message/codec.go", Func: "Reply.Check", Old: "m.Outcome == core.OutcomeDone || m.Operation == core.UndoOp", New: "m.Outcome == core.OutcomeDone"},
-	{Name: "codec-message-of-any-depth", File: "shared/message/codec.go", Func: "decode", Old: "rawjson.CheckMessageDepth(data)", New: "rawjson.CheckMessageDepth(nil)"},
+	{Name: "codec-order-of-a-child-as-deep-as-that-of-its-parent", File: "shared/message/codec.go", Func: "envelope", Old: "return 2", New: "return 1"},
+	{Name: "codec-status-with-collected-outputs", File: "shared/message/codec.go", Func: "envelope", Old: "return 3", New: "return 2"},
+	{Name: "codec-message-of-any-depth", File: "shared/message/codec.go", Func: "decode", Old: "rawjson.CheckMessageBounds(data, ", New: "rawjson.CheckMessageBounds(nil, "},
 	{Name: "P49-any-word-is-a-definition", File: "shared/message/codec.go", Func: "Control.checkCommand", Old: "!IsDefinition(m.Definition)", New: "m.Definition == \"\""},
 	{Name: "codec-damage-hides-a-listing", File: "shared/view/task.go", Func: "Listed", Old: "if err != nil {", New: "if err != nil && r == nil {"},
 	{Name: "codec-damage-has-no-id", File: "shared/view/task.go", Func: "Listed", Old: "OrderID: r.ID, ", New: ""},
 	{Name: "codec-damage-of-another-order", File: "shared/view/task.go", Func: "Listed", Old: "err == nil && t.OrderID != r.ID", New: "err == nil && t == nil"},
 	{Name: "P8-document-of-another-version-is-taken", File: "shared/state/store.go", Func: "taskOf", Old: "t.Version != r.Version || ", New: ""},
 	{Name: "codec-damage-is-not-named", File: "shared/state/store.go", Func: "taskOf", Old: "load task %q: %w: %w\", r.ID, port.ErrDamaged, err", New: "load task %q: %w\", r.ID, err"},
-	{Name: "P28-expression-makes-any-depth", File: "shared/expression/decode.go", Func: "checkResult", Old: "rawjson.CheckDepth(result) != nil", New: "result == nil"},
+	{Name: "P28-expression-makes-any-depth", File: "shared/expression/decode.go", Func: "checkResult", Old: "rawjson.MaxLevels, errResult", New: "10_000, errResult"},
 	{Name: "codec-order-is-locked-by-what-rests", File: "shared/state/fields.go", Func: "lockedBy", Old: "s.InFlight() && ", New: "!s.InFlight() && "},
 	{Name: "codec-failures-of-the-last-step", File: "shared/state/fields.go", Func: "failureCount", Old: "failures += t.Steps[i].FailureCount", New: "failures = t.Steps[i].FailureCount"},
 	{Name: "P3-sender-of-a-record-is-dropped", File: "shared/lambdaevent/batch.go", Func: "delivery", Old: `Sender: r.Attributes["SenderId"]`, New: `Sender: ""`},

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -19,7 +20,8 @@ type Gate struct {
 	Root    string // of the module
 	Folder  string // for patched sources and test binaries
 	Workers int    // mutants tried at the same time; at least 1
-	// Within is the time after which no further mutant is begun; 0: all are tried.
+	// Within is the time after which no further mutant begins. It starts when the tests of the first mutant are compiled
+	// and measured, so that at least one mutant is tried. The zero value means no limit.
 	Within time.Duration
 	// Enough bounds the tests of a package that a mutant is tried with, by what they take without it: the slowest beyond
 	// are left out. 0: all are tried.
@@ -29,7 +31,7 @@ type Gate struct {
 	Log func(format string, args ...any)
 
 	suites map[string]*suite // by folder
-	over   func() bool       // after Within
+	ends   atomic.Int64      // Unix time in nanoseconds at which Within is over; 0 before it starts
 }
 
 // Result is what became of one mutant.
@@ -73,11 +75,9 @@ func (g *Gate) Run(ctx context.Context, all []Mutant) ([]Result, error) {
 	if err := g.prepare(ctx, all, overlay); err != nil {
 		return nil, err
 	}
-	end := time.Now().Add(g.Within)
-	g.over = func() bool { return ctx.Err() != nil || g.Within > 0 && time.Now().After(end) }
 	results := make([]Result, len(all))
 	g.each(len(all), func(i int) {
-		if g.over() {
+		if g.over(ctx) {
 			return
 		}
 		r, err := g.try(ctx, &all[i])
@@ -90,6 +90,12 @@ func (g *Gate) Run(ctx context.Context, all []Mutant) ([]Result, error) {
 		}
 	})
 	return slices.DeleteFunc(results, func(r Result) bool { return r.Name == "" }), context.Cause(ctx)
+}
+
+// over reports that no further mutant may begin.
+func (g *Gate) over(ctx context.Context) bool {
+	ends := g.ends.Load()
+	return ctx.Err() != nil || g.Within > 0 && ends != 0 && time.Now().UnixNano() > ends
 }
 
 // each does the work of all places with the gate's workers.
@@ -136,9 +142,10 @@ func (g *Gate) try(ctx context.Context, m *Mutant) (r Result, err error) {
 		if s == nil {
 			continue // no tests
 		}
-		if err := s.measured(); err != nil || g.over() {
+		if err := s.measured(); err != nil || g.over(ctx) {
 			return Result{}, err
 		}
+		g.ends.CompareAndSwap(0, time.Now().Add(g.Within).UnixNano())
 		batches, reached := s.batches(m.Name, g.Enough)
 		r.Reached += reached
 		for _, b := range batches {

@@ -74,6 +74,16 @@ func TestGateEndsInTime(t *testing.T) {
 	}
 }
 
+// A first package that takes longer than the time to prepare is tried all the same: a run without a result says nothing.
+func TestGateTriesTheFirstMutant(t *testing.T) {
+	m := mutants.Mutant{Name: "P1-x", File: "shared/view/add.go", Func: "add", Old: "a + b", New: "a - b"}
+	gate := mutants.Gate{Root: module(t, adderTest), Folder: t.TempDir(), Within: time.Nanosecond, Log: t.Logf}
+	results, err := gate.Run(t.Context(), []mutants.Mutant{m, {Name: "P1-y", File: m.File, Func: m.Func, Old: m.Old, New: "a"}})
+	if err != nil || len(results) != 1 || results[0].Test != "TestAdd" {
+		t.Errorf("%+v, %v", results, err)
+	}
+}
+
 // Tests that fail by themselves notice no mutant, and code that does not compile proves nothing.
 func TestGateThatProvesNothing(t *testing.T) {
 	m := mutants.Mutant{Name: "P1-x", File: "shared/view/add.go", Func: "add", Old: "a + b", New: "a - b"}

@@ -4,6 +4,7 @@ const (
 	httpAddress  = "functions/agent/httpagent/address.go"
 	httpClassify = "functions/agent/httpagent/classify.go"
 	httpCall     = "functions/agent/httpagent/call.go"
+	httpConn     = "functions/agent/httpagent/conn.go"
 	httpLoad     = "functions/agent/httpagent/load.go"
 	httpNetwork  = "functions/agent/httpagent/network.go"
 	httpResponse = "functions/agent/httpagent/response.go"
@@ -32,10 +33,20 @@ var ofHTTPAgent = []Mutant{
 	{Name: "P22a-kept-connection-for-a-point-of-no-return", File: httpCall, Func: "Service.exchange", Old: " || call.PointOfNoReturn", New: ""},
 	{Name: "P31-truncated-answer-is-done", File: httpCall, Func: "Service.exchange", Old: "if err != nil && classify.done(res.StatusCode) {", New: "if false {"},
 	{Name: "P31-truncated-answer-proves-no-effect", File: httpCall, Func: "Service.exchange", Old: "return nil, s.networkFailure(what, err, true)", New: "return nil, s.networkFailure(what, err, false)"},
-	{Name: "P31-lost-answer-proves-no-effect", File: httpCall, Func: "Service.exchange", Old: "s.networkFailure(what, err, sent.Load())", New: "s.networkFailure(what, err, false)"},
-	{Name: "P31-unsent-call-leaves-doubt", File: httpCall, Func: "Service.exchange", Old: "s.networkFailure(what, err, sent.Load())", New: "s.networkFailure(what, err, true)"},
+	{Name: "P31-lost-answer-proves-no-effect", File: httpCall, Func: "Service.exchange", Old: "s.networkFailure(what, err, reached == written)", New: "s.networkFailure(what, err, reached < 0)"},
+	{Name: "P31-unsent-call-leaves-doubt", File: httpCall, Func: "Service.exchange", Old: "s.networkFailure(what, err, reached == written)", New: "s.networkFailure(what, err, reached >= 0)"},
 	{Name: "P31-net-http-repeats-a-call", File: httpCall, Func: "Service.request", Old: "req.Body, req.GetBody, req.ContentLength = io.NopCloser(bytes.NewReader(body)), nil, int64(len(body))", New: "req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body)); req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }"},
 	{Name: "P31-unreadable-answer-leaves-doubt", File: httpResponse, Func: "done", Old: "f.Happened = true", New: "_ = 0"},
+
+	// Kept connections.
+	{Name: "P31-early-bytes-are-a-response", File: httpConn, Func: "conn.Read", Old: "n > 0 && c.unwritten", New: "n > 0 && c.unwritten && n < 0"},
+	{Name: "P31-request-begins-before-old-bytes-are-used", File: httpConn, Func: "conn.begin", Old: "!c.reading && !c.closed", New: "!c.reading && !c.closed && sent == nil"},
+	{Name: "P31-closed-connection-is-written-to", File: httpConn, Func: "conn.Write", Old: "if closed {", New: "if closed && p == nil {"},
+	{Name: "P31-written-bytes-are-not-noted", File: httpConn, Func: "conn.Write", Old: "c.sent.Store(true)", New: "c.sent.Store(false)"},
+	{Name: "P31-call-is-sent-again-after-bytes-were-written", File: httpCall, Func: "Service.exchange", Old: "reached == connected", New: "err != nil && reached >= connected"},
+	{Name: "P31-call-gives-up-with-a-kept-connection", File: httpCall, Func: "Service.exchange", Old: "reached == connected", New: "reached < unconnected"},
+	{Name: "P31-net-http-repeats-a-call-without-a-body", File: httpCall, Func: "Service.request", Old: "if len(body) > 0 {", New: "if len(body) == 0 {\nreq.Body = http.NoBody\n} else {"},
+	{Name: "httpagent-no-input-is-sent-in-chunks", File: httpCall, Func: "Service.request", Old: "body = noInput", New: "body = noInput[:0]"},
 
 	// Answers without an end.
 	{Name: "P6-refusal-is-read-without-end", File: httpCall, Func: "Service.read", Old: "ctx, cancel = context.WithTimeout(ctx, wordsTime)", New: "ctx, cancel = context.WithCancel(ctx)"},
@@ -47,7 +58,7 @@ var ofHTTPAgent = []Mutant{
 	// Which address is called.
 	{Name: "httpagent-localhost-by-prefix", File: httpLoad, Func: "isLoopbackHost", Old: `strings.EqualFold(host, "localhost")`, New: `strings.HasPrefix(strings.ToLower(host), "localhost")`},
 	{Name: "httpagent-localhost-by-suffix", File: httpLoad, Func: "isLoopbackHost", Old: `strings.EqualFold(host, "localhost")`, New: `strings.HasSuffix(strings.ToLower(host), "localhost")`},
-	{Name: "httpagent-proxy-of-the-environment", File: httpService, Func: "Service.client", Old: "TLSHandshakeTimeout:    dialTimeout,", New: "Proxy: http.ProxyFromEnvironment, TLSHandshakeTimeout:    dialTimeout,"},
+	{Name: "httpagent-proxy-of-the-environment", File: httpService, Func: "Service.client", Old: "IdleConnTimeout:        time.Minute,", New: "Proxy: http.ProxyFromEnvironment, IdleConnTimeout: time.Minute,"},
 	{Name: "httpagent-redirects-are-followed", File: httpService, Func: "Service.client", Old: "return http.ErrUseLastResponse", New: "return nil"},
 	{Name: "httpagent-6to4-hides-an-address", File: httpAddress, Func: "embedded", Old: "if e.network.Contains(ip) {", New: "if e.at != 2 && e.network.Contains(ip) {"},
 	{Name: "httpagent-nat64-hides-an-address", File: httpAddress, Func: "embedded", Old: "if e.network.Contains(ip) {", New: "if e.at != 12 && e.network.Contains(ip) {"},
@@ -83,8 +94,9 @@ var ofHTTPAgent = []Mutant{
 	{Name: "httpagent-part-of-a-secret-is-cut-first", File: httpSecret, Func: "newRedactor", Old: "return len(b) - len(a)", New: "return len(a) - len(b)"},
 	{Name: "httpagent-host-is-taken-for-a-secret", File: httpSecret, Func: "secretsOfURL", Old: "if !strings.Contains(host, string(v)) {", New: "if len(host) >= 0 {"},
 	{Name: "httpagent-path-of-an-address-is-no-secret", File: httpSecret, Func: "secretsOfURL", Old: `v = Secret(strings.Trim(path, "/"))`, New: `_ = path`},
+	{Name: "httpagent-redirect-shows-its-whole-address", File: httpResponse, Func: "answer.pointed", Old: `u.Scheme+"://"+u.Host`, New: `u.String()`},
 	{Name: "httpagent-unsolicited-bytes-are-logged", File: httpCall, Func: "Service.exchange", Old: "guardStandardLog()", New: "_ = 0"},
 
 	// How deep.
-	{Name: "httpagent-answer-of-any-depth", File: "functions/agent/httpagent/response.go", Func: "answer.output", Old: "rawjson.CheckDepth(body)", New: "rawjson.CheckDepth(nil)"},
+	{Name: "httpagent-answer-of-any-depth", File: "functions/agent/httpagent/response.go", Func: "answer.output", Old: "rawjson.CheckBounds(body)", New: "rawjson.CheckBounds(nil)"},
 }

@@ -154,11 +154,11 @@ func (s *suite) measure(ctx context.Context, overlay string) (err error) {
 		}
 	}
 	s.gate.each(len(s.tests), func(i int) {
-		if !s.gate.over() {
+		if !s.gate.over(ctx) {
 			s.alone(ctx, &s.tests[i])
 		}
 	})
-	if s.gate.over() {
+	if s.gate.over(ctx) {
 		return nil // no mutant is tried any more
 	}
 	left := map[string][]string{}

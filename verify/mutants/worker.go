@@ -13,6 +13,8 @@ const (
 
 // ofWorker are mutants of the agents' engine.
 var ofWorker = []Mutant{
+	{Name: "P39-the-ledger-holds-a-token", File: "functions/agent/worker/handling.go", Func: "encode", Old: "out = core.RedactJSON(out)", New: ""},
+	{Name: "P39-a-failure-holds-a-token", File: "functions/agent/worker/failure.go", Func: "classify", Old: "f.Err = redacted{err}", New: ""},
 	{Name: "P25-late-request-is-carried-out", File: handling, Func: "handling.inTime", Old: "h.w.Clock.Now().Before(h.stop())", New: "true"},
 	{Name: "P25-late-start-inside-the-skew", File: handling, Func: "handling.stop", Old: "Add(-h.req.ClockSkew)", New: "Add(0)"},
 	{Name: "P25-late-answer-is-sent", File: answer, Func: "handling.answer", Old: "case left <= 0:", New: "case false:"},
@@ -27,7 +29,7 @@ var ofWorker = []Mutant{
 	{Name: "P24-no-check-before-a-second-attempt", File: handling, Func: "handling.checked", Old: "(h.req.Attempt > 1 || h.doubt != nil)", New: "h.doubt != nil"},
 	{Name: "P24-no-check-before-an-own-retry", File: handling, Func: "handling.checked", Old: "(h.req.Attempt > 1 || h.doubt != nil)", New: "h.req.Attempt > 1"},
 	{Name: "P28-output-of-any-size", File: handling, Func: "encode", Old: "if len(out) > MaxOutput {", New: "if false {"},
-	{Name: "P28-output-of-any-depth", File: handling, Func: "encode", Old: "rawjson.CheckDepth(out)", New: "rawjson.CheckDepth(nil)"},
+	{Name: "P28-output-of-any-depth", File: handling, Func: "encode", Old: "rawjson.CheckBounds(out)", New: "rawjson.CheckBounds(nil)"},
 	{Name: "I13-a-shutdown-is-a-failure", File: handling, Func: "handling.run", Old: "h.failed != nil && errors.Is(ctx.Err(), context.Canceled) && !h.failed.Permanent", New: "false"},
 	{Name: "P31-context-ends-by-the-agents-clock", File: handling, Func: "handling.limit", Old: "time.Until(end)", New: "end.Sub(now)"},
 	{Name: "P31-plain-without-a-ledger", File: handling, Func: "handling.run", Old: "h.req.Grade == core.Plain && w.Ledger == nil", New: "false"},
@@ -58,6 +60,8 @@ var ofWorker = []Mutant{
 	{Name: "P45-refused-credentials-are-tried-again-at-once", File: handling, Func: "handling.judge", Old: " && !f.turnedAway()", New: ""},
 	{Name: "P45-a-call-in-doubt-is-not-counted", File: handling, Func: "handling.judge", Old: "!f.Permanent && core.Uncounted(f.Code)", New: "false"},
 	{Name: "P45-not-yet-opens-the-breaker", File: handling, Func: "handling.judge", Old: " && f.Code != core.CodeNotYet", New: ""},
+	{Name: "codec-reply-with-a-wait-below-zero", File: "functions/agent/worker/failure.go", Func: "classify", Old: "max(0, f.RetryAfter)", New: "f.RetryAfter"},
+	{Name: "codec-reply-with-a-code-that-grows", File: "functions/agent/worker/failure.go", Func: "classify", Old: "strings.ToValidUTF8(core.RedactText(f.Code), \"\\ufffd\")", New: "core.RedactText(f.Code)"},
 	{Name: "P45-not-yet-is-no-proof", File: "functions/agent/worker/failure.go", Func: "NotYet", Old: "NoEffect: true, ", New: ""},
 	{Name: "P45-not-yet-forgets-its-time", File: "functions/agent/worker/failure.go", Func: "NotYet", Old: "max(0, after)", New: "max(0, min(after, 0))"},
 	{Name: "P45-not-yet-is-tried-again-at-once", File: "functions/agent/worker/failure.go", Func: "Failure.turnedAway", Old: " || f.Code == core.CodeNotYet", New: ""},

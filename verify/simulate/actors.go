@@ -55,9 +55,9 @@ func newSimulation(sc Scenario, c Chooser) *simulation {
 		w.start = int64(sc.Begun.At)
 	}
 	w.Cells, w.Ends = map[Cell]int{}, map[core.State]int{}
-	w.below = childrenOf(w.def)
+	w.below = sc.families()
 	w.store = &store{w: w, rows: map[string]*row{}, defs: map[string][]byte{}}
-	for _, d := range w.defs[1:] { // which other orders have pinned
+	for _, d := range slices.Concat(w.defs[1:], w.below) { // which other orders have pinned
 		if data, err := w.encode(d); err == nil {
 			w.store.defs[d.Hash] = data
 		}
@@ -98,6 +98,12 @@ func (w *simulation) setUp() {
 	w.until = faultTime
 	if kept := w.kept(); kept > 0 && w.enabled[KeyForgotten] && w.choose("world", "long", 2, 0.5) == 1 {
 		w.until, w.long = max(faultTime, 4*kept), true
+	}
+	for _, a := range w.agents { // its process is away, from the beginning
+		if q := w.queues[port.Requests(a)]; w.enabled[Concurrency] && w.choose("away", a, 2, 0.03) == 1 {
+			q.stopped = 3_600_000 + w.spread("away-for", a, 5*3_600_000)
+			w.until = max(w.until, q.stopped)
+		}
 	}
 	if w.waits = longest(w.defs); w.waits > faultTime/2 {
 		w.through = w.choose("world", "through", 2, 0.5) == 1

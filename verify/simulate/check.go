@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -72,6 +73,7 @@ type move struct {
 	record        *port.Record
 	supervisor    bool
 	commanded     bool // it accepted a command
+	resumed       bool // it accepted a Resubmit of an order in Error (forward)
 }
 
 // committed holds every commit to the invariants.
@@ -93,12 +95,15 @@ func (w *simulation) committed(before, after *core.Task, record *port.Record) {
 		w.trace(w.cur.p.name, "store", summary(after))
 	}
 	o.seen.dirty = true
-	o.seen.writes++
+	if !m.reminds() {
+		o.seen.writes++
+	}
 	if after.ProcessState == core.Processing && (before == nil || before.ProcessState != core.Processing) {
 		o.seen.forwardAt = w.now
 	}
 	m.verdicts()
 	m.identity()
+	m.tokens()
 	m.index()
 	m.ends()
 	m.why()
@@ -148,6 +153,7 @@ func (m *move) verdicts() {
 		m.commanded = m.commanded || v.Accepted
 		if v.Accepted {
 			accepted++
+			m.resumed = m.resumed || v.Command == "resubmit" && m.before != nil && stoppedForward(m.before)
 		}
 		if v.Command == "cancel" {
 			if v.Accepted && m.o.seen.cancels[m.after.Run] && m.before != nil && m.before.Run == m.after.Run {
@@ -171,6 +177,17 @@ func (m *move) verdicts() {
 }
 
 const oldRun = "the order was resubmitted since; look at it and cancel the new run"
+
+// tokens: the document of a task whose workflow makes tokens holds none (P39).
+func (m *move) tokens() {
+	if m.after.TokenKey == "" {
+		return
+	}
+	m.did("P39")
+	if bytes.Contains(m.record.Document, []byte(m.after.TokenKey+".")) {
+		m.fail("P39", "the document holds a token")
+	}
+}
 
 // identity: what never changes, and what only grows.
 func (m *move) identity() {
@@ -361,18 +378,21 @@ func (m *move) ends() {
 
 // why: an order is undone for the reason for which that began, whatever becomes of its undo (P19).
 func (m *move) why() {
-	if m.before == nil || m.before.Why == "" || m.before.IsTombstone() || m.before.Run != m.after.Run {
+	if m.before == nil || m.before.Why == "" || m.before.IsTombstone() || m.before.Run != m.after.Run || m.before.ProcessState == core.Closed {
 		return
 	}
 	m.did("P19")
-	if was, is := undoneFor(m.before), undoneFor(m.after); was != is {
+	// An order that is closed while it is being undone, because its children are not there (P48), has not stopped in Error before.
+	closed := m.after.ProcessState == core.Closed && m.before.ProcessState != core.Compensating
+	if was, is := undoneFor(m.before, false), undoneFor(m.after, closed); was != is {
 		m.fail("P19", "it is undone because of %s, and that began because of %s", is, was)
 	}
 }
 
-func undoneFor(t *core.Task) string {
+// undoneFor describes the reason of an undo, which a task keeps apart from that of its stop.
+func undoneFor(t *core.Task, stopped bool) string {
 	step, code := t.EndStep, t.EndCode
-	if t.ProcessState == core.Error || t.ProcessState == core.Closed {
+	if t.ProcessState == core.Error || stopped {
 		step, code = t.UndoneFor.Step, t.UndoneFor.Code
 	}
 	return fmt.Sprintf("%s, step %q (%s)", t.Why, step, code)
@@ -458,7 +478,7 @@ func (m *move) step(i int) {
 	}
 	if d.Fail != nil {
 		m.did("P50")
-		if s.Attempt > 0 && was.Attempt == 0 || s.State == core.Failed && (s.Error == nil || s.Error.Code != d.Fail.Code) {
+		if s.Attempt > 0 && was.Attempt == 0 || s.State == core.Failed && !m.failedByRule(i) {
 			m.fail("P50", "step %s fails by the rule %s, and is %s in attempt %d with %v", s.Name, d.Fail.Code, s.State, s.Attempt, s.Error)
 		}
 	}
@@ -476,6 +496,24 @@ func (m *move) step(i int) {
 		m.claimed(was, s, d)
 		m.needed(s.Name)
 	}
+}
+
+// failedByRule reports whether a step with a rule has failed as it may: with the code of the rule, or because its condition cannot
+// be evaluated (P20, P50).
+func (m *move) failedByRule(i int) bool {
+	s, d := &m.after.Steps[i], &m.def.Steps[i]
+	switch {
+	case s.Error == nil:
+		return false
+	case s.Error.Code != "expression" || d.When == "":
+		return s.Error.Code == d.Fail.Code
+	}
+	model := &model{def: m.def, t: m.after}
+	if r := m.w.store.rows[m.after.OrderID]; r.order != nil {
+		model.content = r.order.Body
+	}
+	_, err := m.def.Expr.When(i, model.environment(i))
+	return err != nil
 }
 
 // needed: what is answered is not asked for (P38).
@@ -536,8 +574,14 @@ func (m *move) goesOn(was, s *core.Step) {
 	}
 }
 
-// undoneAlone: this claim of an undo began while the task went forward, so that the order of undos does not bind it
-// (P42). Of a batch it is not known what came first.
+// stoppedForward reports whether the task is in Error (forward).
+func stoppedForward(t *core.Task) bool {
+	return t.ProcessState == core.Error && t.Phase == core.Forward
+}
+
+// undoneAlone reports whether this claim of an undo began while the task went forward, so that the order of
+// undos does not bind it (P42). If the commit turns the task, it is not known of a batch what came first,
+// and a Resubmit may have resumed the undo before a step failed.
 func (m *move) undoneAlone(s *core.Step) bool {
 	t, b := m.after, m.before
 	switch {
@@ -546,7 +590,8 @@ func (m *move) undoneAlone(s *core.Step) bool {
 	case t.ProcessState == core.Error: // it stopped after the claim
 		return t.Phase == core.Forward
 	case t.ProcessState == core.Compensating:
-		return b.ProcessState != core.Compensating && len(m.w.cur.sight(t.OrderID).events(m.w.cur)) > 1
+		batch := len(m.w.cur.sight(t.OrderID).events(m.w.cur)) > 1
+		return b.ProcessState != core.Compensating && (batch || m.resumed)
 	}
 	return true
 }
@@ -712,9 +757,34 @@ func (w *simulation) sentRequest(p *process, r *message.Request) {
 	w.given(t, r)
 	w.because(t, r)
 	w.same("P12", o.seen.requests, fmt.Sprintf("%s/%d/%s", r.Step, r.Attempt, r.Key), r)
-	if bound := 100 + 20*len(w.def.Steps)*w.def.HopBudget; len(o.seen.requests) > bound {
-		w.violate("20", "order %s has made %d requests", o.id, len(o.seen.requests))
+	if bound := 100 + 20*len(w.def.Steps)*w.def.HopBudget; len(o.seen.requests) > bound && o.seen.calls() > bound {
+		w.violate("20", "order %s has made %d requests", o.id, o.seen.calls())
 	}
+}
+
+// reminds reports a commit with a reminder, of which there are as many as the question is open for (P37).
+func (m *move) reminds() bool {
+	if m.before == nil {
+		return false
+	}
+	for i := range m.after.Steps {
+		s := &m.after.Steps[i]
+		was := m.before.Step(s.Name)
+		if s.Answers != nil && was != nil && was.Answers != nil && s.Answers.Reminded > was.Answers.Reminded {
+			return true
+		}
+	}
+	return false
+}
+
+// calls counts the requests without reminders, of which there are as many as the question is open for (P37).
+func (h *history) calls() (n int) {
+	for id := range h.requests {
+		if _, key, _ := strings.Cut(id, "/"); strings.Count(key, "/") == strings.Count("1/o1/0/a", "/") { // attempt and key; a reminder has a number too
+			n++
+		}
+	}
+	return n
 }
 
 // because: drawn steps give as the reason the code with which a step before them has failed (P42).

@@ -63,6 +63,37 @@ func TestShrink(t *testing.T) {
 	}
 }
 
+// TestShrinkToTheOrdersThatMatter: a run of several orders comes down to one, or to those without which nothing is broken.
+func TestShrinkToTheOrdersThatMatter(t *testing.T) {
+	for _, c := range []struct {
+		workflow, first uint64
+		service         simulate.Service
+		orders          int
+	}{
+		{1, 0, simulate.Service{Grade: core.Plain}, 1},           // order 3 alone
+		{6, 0, simulate.Service{Forgets: 2 * core.Second}, 1},    // a crash at the call of another order
+		{24, 0, simulate.Service{Forgets: 2 * core.Second}, 1},   // the second message of a queue
+		{8, 2000, simulate.Service{Forgets: 2 * core.Second}, 1}, // one of nine
+		{39, 2000, simulate.Service{Grade: core.Plain}, 2},       // a process ends with the work for two
+	} {
+		sc := simulate.Scenario{Definition: simulate.Drawn(c.workflow), Services: simulate.Services{}}
+		for i := range sc.Definition.Steps {
+			if a := sc.Definition.Steps[i].Agent; a != "" {
+				sc.Services[a] = c.service
+			}
+		}
+		found := simulate.Find(sc, simulate.Search{First: c.first, Seeds: 60, Workers: 1})
+		if found.Violation == nil {
+			t.Errorf("workflow %d: nothing was found", c.workflow)
+			continue
+		}
+		r, err := found.Tape.Play(simulate.Options{})
+		if err != nil || r.Violation == nil || r.Orders != c.orders {
+			t.Errorf("workflow %d: %d orders, want %d: %v, %v, %+v", c.workflow, r.Orders, c.orders, r.Violation, err, found.Tape.Choices)
+		}
+	}
+}
+
 // TestFaultsOutlastWaits: what comes after a wait of days meets faults too, so that a service behind it which is not
 // what its workflow says is found.
 func TestFaultsOutlastWaits(t *testing.T) {

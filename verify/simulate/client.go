@@ -276,6 +276,10 @@ func (w *simulation) command(o *order, t *core.Task, kind message.ControlKind) *
 				return nil // that would be a lie
 			}
 		}
+		if c.Fact == core.Happened && w.choose("output", o.id, 2, 0.4) == 1 {
+			c.Output = json.RawMessage(fmt.Sprintf(`{"stated":%d}`, o.commands))
+			c.Schema = c.Major()
+		}
 	case message.Move:
 		c.Run, c.Definition = 0, w.aim(o)
 	case message.Resubmit:
@@ -317,12 +321,16 @@ func stillWaits(t *core.Task) string {
 
 // aim is a definition to move an order to: one of those that there are, or what is deployed, or none.
 func (w *simulation) aim(o *order) string {
-	n := len(w.defs)
+	defs := w.defs
+	if t := w.store.task(o.id); t != nil && t.Parent != nil {
+		defs = slices.DeleteFunc(slices.Clone(w.below), func(d *core.Definition) bool { return d.Name != t.Workflow })
+	}
+	n := len(defs)
 	switch k := w.choose("definition", o.id, n+2, 0.8); {
 	case k == n:
 		return message.Latest
-	case k < n && w.store.defs[w.defs[n-1-k].Hash] != nil: // no order has run another one yet
-		return w.defs[n-1-k].Hash
+	case k < n && w.store.defs[defs[n-1-k].Hash] != nil: // no order has run another one yet
+		return defs[n-1-k].Hash
 	}
 	return strings.Repeat("0", len(w.def.Hash))
 }
@@ -426,8 +434,8 @@ func undoFails(t *core.Task) bool {
 	})
 }
 
-// triedInVain: an answer, the end of its time, a rule, the children, or an input has stopped the task again after many commands,
-// so that one more round might go on for ever.
+// triedInVain reports that one more round might go on for ever: after many commands an answer, the end of its time, a rule, the
+// children, an input, or an output that does not fit has stopped the task again.
 func (w *simulation) triedInVain(o *order, t *core.Task) bool {
 	switch {
 	case !w.quiescing || o.commands < 12:
@@ -440,7 +448,7 @@ func (w *simulation) triedInVain(o *order, t *core.Task) bool {
 	def := w.defOf(t)
 	for i := range t.Steps {
 		s := &t.Steps[i]
-		if s.State == core.Failed && (def.Steps[i].Agent == "" || s.Error != nil && s.Error.Code == "expression") {
+		if s.State == core.Failed && (def.Steps[i].Agent == "" || s.Error != nil && slices.Contains([]string{"expression", short}, s.Error.Code)) {
 			return true
 		}
 	}

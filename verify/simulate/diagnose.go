@@ -88,12 +88,21 @@ func diagnoseCalm(sc Scenario) []Finding {
 	if t := w.store.task(firstID); t != nil {
 		for i := range t.Steps {
 			if e := t.Steps[i].Error; e != nil && e.At > since {
+				fix += defaults(e)
 				return []Finding{{Whose: YourWorkflow, Text: fmt.Sprintf("%s: step %s failed: %s", what, t.Steps[i].Name, e.Message), Fix: fix,
 					Step: t.Steps[i].Name, Agent: sc.Definition.Steps[i].Agent}}
 			}
 		}
 	}
 	return []Finding{{Whose: ReportToUs, Text: what + ", and no step has failed", Fix: reportIt}}
+}
+
+// defaults returns what else to do if an expression reads an output that only the real service returns.
+func defaults(e *core.StepError) string {
+	if e.Code != "expression" || !strings.Contains(e.Message, "steps.") {
+		return ""
+	}
+	return "; a simulated service returns none of the fields of the real one, so read them with a default, as in (steps.NAME.output.FIELD ?? 0)"
 }
 
 // diagnosePlain loses the first answer of each plain service in turn, and counts what comes then.

@@ -237,7 +237,8 @@ func (d *driver) apart(iv *invocation) bool {
 	case callLoadOrder, callDelete, callExtend, callAlert:
 		return true
 	case callSend, callDepth:
-		return d.w.capacity > 1 // else a Supervisor may count what waits (P32)
+		// A Supervisor may count what waits there (P32).
+		return d.w.capacity > 1 && !strings.HasPrefix(t.subject, port.Requests(""))
 	case callEntry, callMove, callDo, callUndo:
 		return !d.shared(iv)
 	case callLoad, callCommit, callDue, callLease:

@@ -17,6 +17,30 @@ func childrenOf(d *core.Definition) (all []*core.Definition) {
 	return all
 }
 
+// families returns the definitions of all children that there may be: those of the definitions that an order may pin, and those
+// that a child can be moved to.
+func (sc *Scenario) families() []*core.Definition {
+	if sc.below != nil {
+		return sc.below
+	}
+	var all []*core.Definition
+	for _, d := range sc.definitions() {
+		all = append(all, childrenOf(d)...)
+	}
+	if sc.Begun == nil {
+		for _, d := range childrenOf(sc.Definition) {
+			all = append(all, variants(d)...)
+		}
+	}
+	seen := map[string]bool{}
+	sc.below = slices.DeleteFunc(all, func(d *core.Definition) bool {
+		was := seen[d.Hash]
+		seen[d.Hash] = true
+		return was
+	})
+	return sc.below
+}
+
 // agent is what the workflow, or that of a child, says of an agent.
 func (w *simulation) agent(name string) core.AgentDefinition {
 	for _, d := range w.below {

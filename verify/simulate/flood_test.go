@@ -13,6 +13,30 @@ import (
 // once, every agent takes one request at a time and half of its timeout for it, and nothing else goes
 // wrong: every order ends Processed.
 func TestAFloodEndsLateAndNothingIsUndone(t *testing.T) {
+	flooded(t, func(p simulate.Point) int {
+		if p.Site == "slow" || p.Site == "world" && (p.Subject == "burst" || p.Subject == "capacity") {
+			return 1
+		}
+		return 0
+	})
+}
+
+// TestAgentsThatAreAwayForAnHourUndoNothing: a request that its agent has not received is no failed attempt
+// (P32). Every agent is away for the first hour, and nothing else goes wrong: every order ends Processed,
+// however few of them wait.
+func TestAgentsThatAreAwayForAnHourUndoNothing(t *testing.T) {
+	flooded(t, func(p simulate.Point) int {
+		if p.Site == "away" {
+			return 1
+		}
+		return 0
+	})
+}
+
+// flooded runs 200 drawn workflows whose steps have the time that they need, where the base says what goes
+// wrong.
+func flooded(t *testing.T, base func(simulate.Point) int) {
+	t.Helper()
 	undone, orders, commits := 0, 0, 0
 	for n := range uint64(200) {
 		d := simulate.Drawn(n)
@@ -49,13 +73,7 @@ func TestAFloodEndsLateAndNothingIsUndone(t *testing.T) {
 		if err := workflow.Seal(d); err != nil {
 			t.Fatal(err)
 		}
-		flood := func(p simulate.Point) int {
-			if p.Site == "slow" || p.Site == "world" && (p.Subject == "burst" || p.Subject == "capacity") {
-				return 1
-			}
-			return 0
-		}
-		r := simulate.Run(simulate.Scenario{Definition: d, Alone: true, Base: flood}, simulate.Plain{}, simulate.Options{})
+		r := simulate.Run(simulate.Scenario{Definition: d, Alone: true, Base: base}, simulate.Plain{}, simulate.Options{})
 		if r.Violation != nil {
 			t.Fatalf("workflow %d: %v", n, r.Violation)
 		}

@@ -25,15 +25,15 @@ type invocation struct {
 	direct  any             // or what it was asked for without a queue
 	about   string          // the order of that
 	sights  []*sight
-	clock   []reading       // of its process
-	anew    bool            // something was loaded since the last reading
-	depths  map[string]int  // of queues, as it saw them
-	agency  agency          // of an agent
-	shards  map[string]bool // whose sweep is ours, and whose is not
-	gone    []bool          // of its messages: it lets go of them
-	broken  bool            // a call has failed in another way
-	trouble bool            // a call has failed
-	driven                  // of an exploration
+	clock   []reading             // of its process
+	anew    bool                  // something was loaded since the last reading
+	depths  map[string]port.Depth // of queues, as it saw them
+	agency  agency                // of an agent
+	shards  map[string]bool       // whose sweep is ours, and whose is not
+	gone    []bool                // of its messages: it lets go of them
+	broken  bool                  // a call has failed in another way
+	trouble bool                  // a call has failed
+	driven                        // of an exploration
 }
 
 // invoke starts a handler in a process.

@@ -30,7 +30,7 @@ type model struct {
 	sweeping bool   // the Supervisor decides: it claims nothing
 	waits    map[string]core.Duration
 	loose    bool                    // another order of the same batch may have taught the instance a wait meanwhile
-	backlog  func(queue string) bool // more waits in it than is taken at a time
+	backlog  func(queue string) bool // more waits in it than is taken at a time, or its agent takes nothing
 	unasked  string                  // a queue that was not asked for that
 	direct   bool                    // it was asked without a queue, and gets the answer
 	expired  bool                    // the order is there, and its task is not (P26)
@@ -950,7 +950,7 @@ func (m *model) again() {
 	}
 	for i := range t.Steps {
 		if s := &t.Steps[i]; s.Cause == m.cause && stands(t, s) {
-			m.mails = append(m.mails, ofClaim(m.def, t, i)...)
+			m.mails = append(m.mails, ofClaim(m.def, t, i, m.now)...)
 		}
 	}
 }
@@ -961,10 +961,10 @@ func stands(t *core.Task, s *core.Step) bool {
 }
 
 // ofClaim is what a claim, or the last reminder, sends.
-func ofClaim(def *core.Definition, t *core.Task, i int) []mail {
+func ofClaim(def *core.Definition, t *core.Task, i int, now core.Time) []mail {
 	s := &t.Steps[i]
 	if s.State != core.Waiting {
 		return []mail{{kind: 'r', step: s.Name, attempt: s.Attempt}}
 	}
-	return append(reminder(def, t, i), mail{kind: 'w', step: s.Name, attempt: s.Attempt, wakeAt: nextLook(def, t, i)})
+	return append(reminder(def, t, i, now), mail{kind: 'w', step: s.Name, attempt: s.Attempt, wakeAt: nextLook(def, t, i)})
 }

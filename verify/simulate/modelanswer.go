@@ -112,6 +112,10 @@ func (m *model) takes(i int, c *message.Control) (yes, vote bool) {
 		c.Run != t.Run, s.State == core.Skipped, c.Step != "" && c.Round != round, !m.shaped(d, c.Value):
 		return false, false
 	}
+	question := m.question(i)
+	if !may(question, c.By) {
+		return false, false
+	}
 	if v, decided := m.decidedAs(s); decided { // the same once more changes nothing
 		return string(v.Value) == string(c.Value) && (v.By != core.ByTimeout || string(v.Value) != "null"), false
 	}
@@ -121,11 +125,30 @@ func (m *model) takes(i int, c *message.Control) (yes, vote bool) {
 	}
 	for _, v := range a.Votes {
 		if v.By == c.By || d.Answer.Event != "" {
-			return string(v.Value) == string(c.Value) && may(a, c.By), false
+			return string(v.Value) == string(c.Value), false
 		}
 	}
-	vote = may(a, c.By) && len(a.Votes) < 32 && (d.Answer.Event == "" || m.eventFits(i, c))
+	vote = len(a.Votes) < 32 && (d.Answer.Event == "" || m.eventFits(i, c))
 	return vote, vote
+}
+
+// question is who may answer: as it was stored, or, before the claim, as it is known where it reads nothing that may still change (P36).
+func (m *model) question(i int) *core.Answers {
+	s, d := &m.t.Steps[i], &m.def.Steps[i]
+	if s.Answers != nil && s.Answers.Need > 0 {
+		return s.Answers
+	}
+	if d.Input != nil {
+		for _, name := range m.def.Expr.InputReads(i) {
+			if !passed(m.t.Step(name)) {
+				return &core.Answers{}
+			}
+		}
+	}
+	if a, _, ok := m.asked(i); ok {
+		return a
+	}
+	return &core.Answers{}
 }
 
 // eventFits: the value of an event is kept where the reserve stays free beside it (P28). Within what the model does
@@ -232,6 +255,13 @@ func (m *model) asked(i int) (a *core.Answers, timeout core.Duration, ok bool) {
 func (m *model) claimAnswer(i int) {
 	s := &m.t.Steps[i]
 	a, timeout, _ := m.asked(i)
+	if s.Answers != nil && s.Output == nil { // a refusal at the claim gives its reason
+		for _, v := range s.Answers.Votes {
+			if !may(a, v.By) || !m.shaped(&m.def.Steps[i], v.Value) {
+				a.Verdicts = lastEight(a.Verdicts, core.Verdict{Command: "answer"})
+			}
+		}
+	}
 	s.Attempt++
 	m.first(s)
 	s.State, s.Cause, s.NoEffect, s.ClaimedAt, s.WakeAt, s.Answers, s.Output = core.Waiting, m.cause, 0, m.now, m.now.Add(timeout), a, nil
@@ -262,20 +292,26 @@ func (m *model) remind(i int) bool {
 		return false
 	}
 	a := *s.Answers
-	a.Reminded, s.Cause = n, m.cause
+	a.Reminded, a.RemindedAt, s.Cause = n, m.now, m.cause
 	s.Answers = &a
-	m.mails = append(m.mails, reminder(m.def, m.t, i)...)
+	m.mails = append(m.mails, reminder(m.def, m.t, i, m.now)...)
 	return true
 }
 
-// reminder is the request of the last reminder: that of the ask once more.
-func reminder(def *core.Definition, t *core.Task, i int) []mail {
+// reminder is the request of the last reminder: that of the ask once more, until the next one is due or its service may have
+// forgotten the key, and never after a move (P37).
+func reminder(def *core.Definition, t *core.Task, i int, now core.Time) []mail {
 	d, s := def.Steps[i].Answer, &t.Steps[i]
-	if d == nil || s.Answers == nil || s.Answers.Reminded == 0 {
+	if d == nil || s.Answers == nil || s.Answers.RemindedAt == 0 {
 		return nil
 	}
 	ask := t.Step(d.Ask)
-	if ask == nil || ask.State != core.Processed {
+	if ask == nil || ask.State != core.Processed || now >= s.ClaimedAt.Add(core.Duration(s.Answers.Reminded+1)*d.Remind) {
+		return nil
+	}
+	call := &def.Steps[def.Index(d.Ask)]
+	agent := def.Agents[call.Agent]
+	if kept := max(agent.KeyRetention-agent.ClockSkew, call.Timeout); agent.KeyRetention > 0 && now >= s.Answers.RemindedAt.Add(kept) {
 		return nil
 	}
 	return []mail{{kind: 'r', step: ask.Name, attempt: ask.Attempt}}
@@ -342,7 +378,7 @@ func differAnswers(want, got *core.Answers) string {
 		return ""
 	}
 	short := func(a *core.Answers) string {
-		text := fmt.Sprintf("round %d, reminder %d, need %d of %v but %q", a.Round, a.Reminded, a.Need, a.Who, a.NotSelf)
+		text := fmt.Sprintf("round %d, reminder %d, to be sent again %v, need %d of %v but %q", a.Round, a.Reminded, a.RemindedAt != 0, a.Need, a.Who, a.NotSelf)
 		for _, v := range a.Votes {
 			text += fmt.Sprintf(", %s: %s", v.By, v.Value)
 		}
@@ -361,6 +397,9 @@ func (m *move) answers(was, s *core.Step) {
 		m.fail("P35", "step %s is answered, and is %s with %d failures", s.Name, s.State, s.FailureCount)
 	}
 	for _, v := range verdictsOf(s) {
+		if v.ID == "" { // of a vote that did not count at the claim
+			continue
+		}
 		if yes, known := m.o.seen.answered[v.ID]; known && yes != v.Accepted {
 			m.fail("P36", "answer %s got the verdict %v, and now %v", v.ID, yes, v.Accepted)
 		}

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"encoding/json"
 	"slices"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -157,7 +158,10 @@ func (m *model) judge(c *message.Control) (yes bool, act func()) {
 	if !inError || i < 0 || !m.resolvable(i) || c.Fact == core.Happened && t.Phase == core.Undoing && m.def.Steps[i].PointOfNoReturn {
 		return false, nil
 	}
-	return true, func() { m.resolve(i, c.Fact) }
+	if len(c.Output) > 0 && !m.outputStated(i, c) {
+		return false, nil
+	}
+	return true, func() { m.resolve(i, c.Fact, c.Output) }
 }
 
 // judgeResubmit: P18, and with a definition P49 in the same command.
@@ -303,6 +307,10 @@ func (m *model) move(definition string) {
 			}
 		}
 		s.Agent = ""
+		if s.Answers != nil { // P37: no reminder is sent again
+			a := *s.Answers
+			a.RemindedAt, s.Answers = 0, &a
+		}
 		if s.State == core.Failed && s.First == 0 {
 			s.State, s.Error = core.Pending, nil
 		}
@@ -512,7 +520,18 @@ func (m *model) resolvable(i int) bool {
 	return s.State != core.Waiting && m.def.Steps[i].Answer == nil && s.Attempted() && waits(s) && m.now > s.LastStopBy.Add(m.def.Agents[m.def.Steps[i].Agent].ClockSkew)
 }
 
-func (m *model) resolve(i int, fact core.Fact) {
+// outputStated: of a step that becomes Processed, and only what fits.
+func (m *model) outputStated(i int, c *message.Control) bool {
+	if c.Fact != core.Happened || m.t.Phase == core.Undoing || m.t.Steps[i].State == core.UndoWait {
+		return false
+	}
+	then := m.t.Steps[i]
+	defer func() { m.t.Steps[i] = then }()
+	m.t.Steps[i].Output = c.Output
+	return m.keepsReserve(m.t, c.ID)
+}
+
+func (m *model) resolve(i int, fact core.Fact, output json.RawMessage) {
 	s := &m.t.Steps[i]
 	s.Resolved = &core.Resolved{Fact: fact, Command: m.t.Command, At: m.now}
 	undo := m.t.Phase == core.Undoing || s.State == core.UndoWait // P42
@@ -522,7 +541,7 @@ func (m *model) resolve(i int, fact core.Fact) {
 	case undo:
 		m.end(s, core.Compensated)
 	case fact == core.Happened:
-		m.finish(i, nil)
+		m.finish(i, output)
 	default:
 		m.proven(s)
 	}
@@ -623,8 +642,9 @@ func (m *model) queued(i int) {
 	undo := s.State == core.Compensating
 	m.ended(i, core.OutcomeOverdue, core.CodeQueue)
 	s.Queued += m.now.Sub(s.ClaimedAt)
-	s.Allowance = min(max(s.Allowance, 1)*2, d.MaxQueueTime)
+	s.Allowance = min(max(s.Allowance, 1)*2, d.MaxQueueTime-s.Queued)
 	if s.Queued >= d.MaxQueueTime {
+		s.Allowance = 0
 		state := core.Failed
 		if undo {
 			state = core.UndoWait

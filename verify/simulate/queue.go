@@ -320,7 +320,7 @@ func (q queuePort) Depth(context.Context) (d port.Depth, err error) {
 		if d.InFlight > 0 { // SQS counts roughly
 			d.InFlight += []int{0, 1, -1, d.InFlight}[q.p.w.choose("roughly", q.q.name, 4, 0.1)]
 		}
-		q.p.w.cur.counted(q.q.name, d.Visible+d.InFlight)
+		q.p.w.cur.counted(q.q.name, d)
 		return nil
 	})
 	return d, err

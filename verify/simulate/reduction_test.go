@@ -175,7 +175,10 @@ var unchanging = []reflect.Type{
 
 // sharedParts finds a map, a slice or a pointer that both hold; "" where there is none.
 func sharedParts(a, b reflect.Value, path string, seen map[[2]uintptr]bool) string {
-	if !a.IsValid() || !b.IsValid() || slices.Contains(unchanging, a.Type()) || strings.Contains(a.Type().String(), "port.") || strings.Contains(a.Type().String(), "message.") {
+	if !a.IsValid() || !b.IsValid() || slices.Contains(unchanging, a.Type()) {
+		return ""
+	}
+	if name := a.Type().String(); strings.Contains(name, "port.") || strings.Contains(name, "message.") {
 		return ""
 	}
 	switch a.Kind() {
@@ -273,7 +276,7 @@ func TestEveryFieldIsHashedOrArgued(t *testing.T) {
 		fields int
 	}{
 		{reflect.TypeFor[core.Task](), 43}, {reflect.TypeFor[core.Step](), 33}, {reflect.TypeFor[message.Reply](), 16},
-		{reflect.TypeFor[core.SendRequest](), 19}, {reflect.TypeFor[message.Control](), 20}, {reflect.TypeFor[service](), 14},
+		{reflect.TypeFor[core.SendRequest](), 19}, {reflect.TypeFor[message.Control](), 21}, {reflect.TypeFor[service](), 14},
 	} {
 		if n := x.of.NumField(); n != x.fields {
 			t.Errorf("%s has %d fields and had %d: see whether state.go has to hash the new one, and what to leave out", x.of, n, x.fields)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
@@ -71,10 +72,18 @@ func Find(sc Scenario, s Search) *Report {
 	}}
 	f.next.Store(s.First)
 	var all sync.WaitGroup
+	var panicked atomic.Pointer[error]
 	for range s.Workers {
-		all.Go(f.work)
+		all.Go(func() {
+			if err := port.Guard(nil, "a simulation", func() error { f.work(); return nil }); err != nil {
+				panicked.Store(&err)
+			}
+		})
 	}
 	all.Wait()
+	if err := panicked.Load(); err != nil {
+		panic(*err) // here the caller can recover it
+	}
 	r := f.report
 	r.Seconds = time.Since(f.began).Seconds()
 	r.OrdersPerS = float64(r.Orders) / r.Seconds / float64(s.Workers)

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -144,7 +145,11 @@ func (w *simulation) output(agent string, c worker.Call) any {
 		}
 		return json.RawMessage("{")
 	}
-	return json.RawMessage(`{"key":"` + c.Key + `"` + sizes[w.traits[agent].size] + `}`)
+	seen := ""
+	if bytes.Contains(c.Input, []byte(`"link"`)) { // a service may repeat what it was sent (P39)
+		seen = `,"seen":` + string(c.Input)
+	}
+	return json.RawMessage(`{"key":"` + c.Key + `"` + seen + sizes[w.traits[agent].size] + `}`)
 }
 
 // callService is one call over the network.

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
 	"github.com/goccy/go-yaml"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
 // serviceFile is how people write services: by agent, times as "200ms".
@@ -35,18 +37,27 @@ func (d *duration) UnmarshalYAML(data []byte) error {
 		return err
 	}
 	v, err := time.ParseDuration(text)
-	if err != nil || v < 0 {
-		return fmt.Errorf("%q is no span of time; write it like 200ms, 3s or 10m", text)
+	if err != nil || v < 0 || v > longestTime {
+		return fmt.Errorf("%.40q is no span of time of up to 366 days; write it like 200ms, 3s or 10m", text)
 	}
 	*d = duration(core.DurationOf(v))
 	return nil
 }
 
-// ParseServices reads what the services behind the agents of a workflow truly offer (YAML). The
-// error names every problem.
+// share reports whether f is from 0 to 1; what is not a number (NaN) is not.
+func share(f float64) bool { return f >= 0 && f <= 1 }
+
+// longestTime bounds the times of services: the simulator adds them up.
+const longestTime = 366 * 24 * time.Hour
+
+// maxServices bounds the text of services, in bytes.
+const maxServices = 256 << 10
+
+// ParseServices reads what the services behind the agents of a workflow truly offer, from a YAML file of at most 256 KiB
+// and one document. The error names every problem.
 func ParseServices(data []byte, def *core.Definition) (Services, error) {
-	var file serviceFile
-	if err := yaml.NewDecoder(bytes.NewReader(data), yaml.DisallowUnknownField()).Decode(&file); err != nil {
+	file, err := readServices(data)
+	if err != nil {
 		return nil, fmt.Errorf("the services cannot be read: %w", err)
 	}
 	services := Services{}
@@ -59,7 +70,7 @@ func ParseServices(data []byte, def *core.Definition) (Services, error) {
 		if !slices.Contains([]core.Grade{"", core.Fenced, core.Idempotent, core.Plain}, g) {
 			problems = append(problems, fmt.Errorf("services: %s: grade %q must be fenced, idempotent or plain", name, s.Grade))
 		}
-		if s.Failures < 0 || s.Failures > 1 || s.Refusals < 0 || s.Refusals > 1 {
+		if !share(s.Failures) || !share(s.Refusals) {
 			problems = append(problems, fmt.Errorf("services: %s: failures and refusals are shares of the calls, 0 to 1", name))
 		}
 		services[name] = Service{Grade: g, NoUndo: s.NoUndo, Latency: core.Duration(s.Latency), SlowLatency: core.Duration(s.SlowLatency),
@@ -67,4 +78,23 @@ func ParseServices(data []byte, def *core.Definition) (Services, error) {
 	}
 	slices.SortFunc(problems, func(a, b error) int { return bytes.Compare([]byte(a.Error()), []byte(b.Error())) })
 	return services, errors.Join(problems...)
+}
+
+func readServices(data []byte) (file serviceFile, err error) {
+	if len(data) > maxServices {
+		return file, fmt.Errorf("the file has %d bytes, and %d are allowed", len(data), maxServices)
+	}
+	data = source.WithoutMark(data)
+	if err := source.CheckScalars(data); err != nil {
+		return file, err
+	}
+	d := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict())
+	if err := d.Decode(&file); err != nil {
+		return file, err
+	}
+	var second any
+	if !errors.Is(d.Decode(&second), io.EOF) {
+		return file, errors.New("the file holds a second document; keep all services in the first one")
+	}
+	return file, nil
 }

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -16,9 +17,9 @@ func Shrink(sc Scenario, choices []Choice, tries int, stop func() bool) ([]Choic
 	}
 	s.want = best.Violation.Invariant
 	s.best, s.result = choices, best
-	s.first()
+	s.fewer()
 	for again := true; again && s.left > 0; {
-		again = s.drop() || s.lower()
+		again = s.drop() || s.lower() || s.fewer()
 	}
 	return s.best, s.result
 }
@@ -54,22 +55,86 @@ func (s *shrinking) try(choices []Choice) bool {
 	return true
 }
 
-// first renames another order to the first, so that no other is needed.
-func (s *shrinking) first() {
-	for _, other := range []string{"o2", "o3", "o4"} {
-		var next []Choice
-		for _, c := range s.best {
-			if !strings.HasPrefix(c.Of, "o1") {
-				if strings.HasPrefix(c.Of, other) {
-					c.Of = "o1" + c.Of[len(other):]
-				}
-				next = append(next, c)
-			}
-		}
-		if s.try(next) {
-			return
+// fewer looks for a run of fewer orders that breaks the invariant: one order, or as many as the choices name, take the places of
+// the first ones, and no more are submitted.
+func (s *shrinking) fewer() bool {
+	var ids []string
+	for _, c := range s.best {
+		if id := orderIn(c.Of); id != "" && !slices.Contains(ids, id) {
+			ids = append(ids, id)
 		}
 	}
+	if len(ids) == 0 { // none is named, so all are alike
+		ids = []string{firstID}
+	}
+	for n := 1; n < min(s.result.Orders, mostMatter+1) && s.left > 0; n++ {
+		for _, id := range ids {
+			for place := 1; place <= n; place++ {
+				if s.tryEarlier(only(s.best, map[string]string{id: orderID(place)}, n)) {
+					return true
+				}
+			}
+		}
+		if places := map[string]string{}; 1 < len(ids) && len(ids) <= n {
+			for k, id := range ids {
+				places[id] = orderID(k + 1)
+			}
+			if s.tryEarlier(only(s.best, places, n)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// mostMatter is how many orders a run gets at most that is to have fewer, and fewChoices how many of its choices are tried one by one.
+const mostMatter, fewChoices = 3, 12
+
+// tryEarlier tries the choices, and with each of them earlier at its place: fewer orders come to a queue or a process less often.
+func (s *shrinking) tryEarlier(choices []Choice) bool {
+	if s.try(choices) {
+		return true
+	}
+	for i := 0; i < len(choices) && len(choices) <= fewChoices; i++ {
+		for nth := choices[i].Nth - 1; nth > 0 && s.left > 0; nth-- {
+			earlier := slices.Clone(choices)
+			if earlier[i].Nth = nth; s.try(earlier) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// only returns the choices of a run of n orders, in which those of some orders, by their IDs, stay under other IDs.
+func only(choices []Choice, places map[string]string, n int) (next []Choice) {
+	if n > 1 {
+		next = append(next, Choice{At: "world", Of: "orders", Nth: 1, Value: n - 1})
+	}
+	for _, c := range choices {
+		id := orderIn(c.Of)
+		place, stays := places[id]
+		switch {
+		case c.At == "world" && (c.Of == "orders" || c.Of == "burst"), id != "" && !stays:
+			continue
+		case stays:
+			c.Of = place + c.Of[len(id):]
+		}
+		next = append(next, c)
+	}
+	return next
+}
+
+func orderID(n int) string { return "o" + strconv.Itoa(n) }
+
+// orderIn returns the ID of the order that a choice is about; "" if it is about none.
+func orderIn(of string) string {
+	digits, found := strings.CutPrefix(of, "o")
+	n := len(digits) - len(strings.TrimLeft(digits, "0123456789"))
+	if !found || n == 0 {
+		return ""
+	}
+	return of[:1+n]
 }
 
 // drop leaves out runs of choices, long ones first.

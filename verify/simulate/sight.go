@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -217,11 +218,12 @@ func (iv *invocation) modelFor(s *sight, t *core.Task, at reading) *model {
 	}
 	m.direct = iv.direct != nil
 	m.backlog = func(queue string) bool {
-		messages, asked := iv.depths[queue]
+		d, asked := iv.depths[queue]
 		if !asked {
 			m.unasked = queue
 		}
-		return messages > w.capacity
+		absent := strings.HasPrefix(queue, port.Requests("")) && d.Visible > 0 && d.InFlight == 0
+		return absent || d.Visible+d.InFlight > w.capacity
 	}
 	return m
 }
@@ -662,12 +664,12 @@ func say(ev any) string {
 	return "a message"
 }
 
-// counted remembers how many messages a queue held, visible and in flight, as the handling saw it.
-func (iv *invocation) counted(queue string, messages int) {
+// counted remembers how many messages a queue held, as the handling saw it.
+func (iv *invocation) counted(queue string, d port.Depth) {
 	if iv.depths == nil {
-		iv.depths = map[string]int{}
+		iv.depths = map[string]port.Depth{}
 	}
-	iv.depths[queue] = messages
+	iv.depths[queue] = d
 }
 
 // leased notes whether a shard is this Supervisor's; looks holds it to that.
@@ -766,12 +768,16 @@ func (iv *invocation) restarted(due []dueAt) {
 			continue
 		}
 		w.checks.did("P27")
+		last := core.Time(0)
+		for _, r := range iv.times(s) {
+			last = max(last, r.now)
+		}
 		for i := range t.Steps {
 			st := &t.Steps[i]
 			going := t.ProcessState == core.Processing || t.ProcessState == core.Compensating
 			switch {
 			case stands(t, st):
-				s.must = append(s.must, ofClaim(w.defOf(t), t, i)...)
+				s.must = append(s.must, ofClaim(w.defOf(t), t, i, last)...)
 			case st.State == core.Waiting && t.ProcessState == core.Compensating && st.CompleteBy != 0:
 				s.must = append(s.must, mail{kind: 'w', step: st.Name, attempt: st.Attempt}) // at once: nothing is waited for any more
 			case going && waits(st) && st.CompleteBy != 0:

@@ -1,7 +1,9 @@
 package simulate_test
 
 import (
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -88,6 +90,46 @@ func TestCorpus(t *testing.T) {
 		r, err := tape.Play(simulate.Options{})
 		if err != nil || r.Violation != nil {
 			t.Errorf("%s: %v, %v", file, err, r.Violation)
+		}
+	}
+}
+
+// A rule whose condition cannot be evaluated fails its step, which no invariant forbids: what is found is the workflow's, with a fix.
+func TestARuleThatCannotBeEvaluated(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "order.yaml")
+	text := `
+workflow: order
+steps:
+  quote: {agent: pricing, operation: quote, timeout: 5s, onFailure: undo, undo: none, grade: fenced}
+  too-large:
+    fail: {code: too-large, message: "Orders above 10,000 need an offer."}
+    when: steps.quote.output.total > 10000
+    after: [quote]
+  charge: {agent: payment, operation: charge, after: [too-large], timeout: 5s, onFailure: undo, undo: refund, grade: fenced}
+`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sc := simulate.Scenario{Definition: load(t, file)}
+	all := simulate.Diagnose(sc)
+	if len(all) != 1 || all[0].Whose != simulate.YourWorkflow || all[0].Step != "too-large" || !strings.Contains(all[0].Fix, "steps.NAME.output.FIELD ?? 0") {
+		t.Errorf("%+v", all)
+	}
+	sc.Prepare()
+	for seed := range uint64(100) {
+		if r := simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{}); r.Violation != nil {
+			t.Fatalf("seed %d: %v", seed, r.Violation)
+		}
+	}
+}
+
+// An order whose question is open for long sends hundreds of reminders (P37), which is no work without an end.
+func TestManyReminders(t *testing.T) {
+	sc := simulate.Scenario{Definition: simulate.Drawn(8339)} // a reminder every 3 s, for up to 16 min
+	sc.Prepare()
+	for _, seed := range []uint64{8339<<8 | 11, 8339<<8 | 192} {
+		if r := simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{}); r.Violation != nil {
+			t.Errorf("seed %d: %v", seed, r.Violation)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package simulate
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -38,13 +39,14 @@ type Scenario struct {
 
 	later  *core.Definition
 	others []*core.Definition // to move orders to (P49); see variants
+	below  []*core.Definition // of children, with those to move them to
 	forms  map[string][]byte  // the definitions as they are stored, by hash
 }
 
 // Prepare does once what every run of the scenario needs.
 func (sc *Scenario) Prepare() {
 	sc.forms = map[string][]byte{}
-	for _, d := range sc.definitions() {
+	for _, d := range slices.Concat(sc.definitions(), sc.families()) {
 		if data, err := workflow.Encode(d); err == nil { // else the run itself says what is wrong
 			sc.forms[d.Hash] = data
 		}
@@ -308,6 +310,7 @@ func (w *simulation) stop() {
 			iv.dead = true
 			w.corpses = append(w.corpses, iv)
 		}
+		p.running = nil // so that a process that is killed meanwhile buries none of them again
 	}
 	w.bury()
 }

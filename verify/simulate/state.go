@@ -526,6 +526,7 @@ func (d *driver) content(h *digest, l *letter, taken int) {
 		h.text(m.By)
 		h.text(string(m.Value))
 		h.text(string(m.Input))
+		h.text(string(m.Output))
 		for _, n := range [...]int{m.Run, m.Attempt, m.Command, m.Round, m.Tries} { // no answer has a token here
 			h.number(int64(n))
 		}
@@ -673,6 +674,7 @@ func (d *driver) answered(iv *invocation, c call, subject string, wrong Fault, e
 	case callDepth:
 		for _, l := range w.queues[subject].messages {
 			t.yes(l.visible <= w.now)
+			t.yes(l.received > 0)
 		}
 	default: // these answer nothing but whether they went well
 	}

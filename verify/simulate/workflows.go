@@ -309,8 +309,11 @@ func putRule(r *rand.Rand, def *core.Definition) {
 	}
 	s := &def.Steps[r.IntN(len(def.Steps))]
 	rule := core.StepDefinition{Name: "rule", After: slices.Clone(s.After), When: "false", OnFailure: s.OnFailure, Fail: &core.Fail{Code: "by-rule", Message: "the rule holds"}}
-	if r.IntN(3) == 0 {
+	switch r.IntN(6) {
+	case 0, 1:
 		rule.When = "true"
+	case 2:
+		rule.When = "order.missing.field > 1"
 	}
 	s.After = append(s.After, rule.Name)
 	def.Steps = append(def.Steps, rule)
@@ -411,6 +414,13 @@ func revised(d *core.Definition) {
 		}
 		if s.Answer != nil {
 			s.Retry = core.Retry{}
+		}
+		if s.Each != nil && s.Each.Child != nil { // its children have not to be those of the workflow as it was
+			each, child := *s.Each, *s.Each.Child
+			child.Steps = slices.Clone(child.Steps)
+			if revised(&child); workflow.Seal(&child) == nil {
+				each.Definition, each.Child, s.Each = child.Hash, &child, &each
+			}
 		}
 		if s.Undo != nil {
 			undo := *s.Undo

@@ -113,7 +113,7 @@ func New(t testing.TB, store Store) *Deployment {
 	w.Parts = aws.Parts{
 		Outputs: aws.Outputs{Stack: "Shop", Region: "us-east-1", Orders: "orders", Tasks: "tasks", Definitions: "definitions",
 			Intake: w.Address(port.Intake), Control: w.Address(port.Control), Quarantine: w.Address(port.Quarantine),
-			Shards: store.Shards(), Finished: true, Application: "arn:aws:iam::1:policy/App", Operator: "arn:aws:iam::1:policy/Op"},
+			Shards: store.Shards(), Finished: true, IntakeCommands: true, Application: "arn:aws:iam::1:policy/App", Operator: "arn:aws:iam::1:policy/Op"},
 		Tasks: store, Definitions: store, Poll: 2 * time.Millisecond,
 		Queues: sqs.New(c, sqs.Config{URLs: map[string]string{port.Intake: w.Address(port.Intake), port.Control: w.Address(port.Control)}}),
 	}

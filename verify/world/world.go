@@ -399,6 +399,9 @@ func (Expressions) Input(step int, env core.Environment) (json.RawMessage, error
 	return json.Marshal(map[string]any{"step": step, "order": env.Order, "outputs": env.Outputs})
 }
 
+// InputReads is empty: the inputs are those of any order.
+func (Expressions) InputReads(int) []string { return nil }
+
 // UndoInput is the same.
 func (e Expressions) UndoInput(step int, env core.Environment) (json.RawMessage, error) {
 	return e.Input(step, env)

@@ -3,6 +3,7 @@
 package apitest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,15 +45,16 @@ type Backend struct {
 	Queues interface {
 		Queue(string) (port.Queue, error)
 	} // nil: none
-	Names   []string                                    // of the queues
-	Failing map[string]error                            // by order ID: what Submit, and only Submit, answers
-	Verdict func(message.Control) (core.Verdict, error) // nil: accepts
-	NotOK   bool                                        // not ready
-	HungUp  atomic.Int64                                // waits whose context was cancelled, not over
-	Damaged string                                      // order ID whose document cannot be read
-	Panic   string                                      // order ID whose task cannot be had without a panic
-	Pinned  *core.Definition                            // by all tasks; nil: Definition
-	Broken  string                                      // the method that answers port.ErrUnavailable: "Task", "Order", "Wait", "List", "Target", "Statistics" or "Schedules"
+	Names    []string                                    // of the queues
+	Failing  map[string]error                            // by order ID: what Submit, and only Submit, answers
+	Verdict  func(message.Control) (core.Verdict, error) // nil: accepts
+	NotOK    bool                                        // not ready
+	HungUp   atomic.Int64                                // waits whose context was cancelled, not over
+	Damaged  string                                      // order ID whose document cannot be read
+	Panic    string                                      // ID of an order that cannot be read or submitted without a panic
+	Pinned   *core.Definition                            // by all tasks; nil: Definition
+	Broken   string                                      // the method that answers port.ErrUnavailable: "Task", "Order", "Wait", "List", "Target", "Statistics" or "Schedules"
+	BrokenBy error                                       // what that method answers instead of port.ErrUnavailable; optional
 	// NotTaken are queues that nothing takes from.
 	NotTaken []view.Unattended
 
@@ -129,7 +131,7 @@ func handed(ctx context.Context) {
 
 func (b *Backend) broken(method string) error {
 	if b.Broken == method {
-		return port.ErrUnavailable
+		return cmp.Or(b.BrokenBy, port.ErrUnavailable)
 	}
 	return nil
 }
@@ -142,6 +144,9 @@ func (b *Backend) Submit(ctx context.Context, orders []message.SubmitOrder) []ap
 	b.Batches = append(b.Batches, len(orders))
 	results := make([]api.SubmitResult, len(orders))
 	for i, o := range orders {
+		if o.OrderID == b.Panic && b.Panic != "" {
+			panic("the test asked for it")
+		}
 		results[i] = b.submit(o)
 	}
 	return results

@@ -73,7 +73,8 @@ func simple(url string) string { return "agents: {payment: {url: " + url + "}}" 
 func call() worker.Call {
 	return worker.Call{
 		OrderID: "o-1", Run: 2, Step: "pay", Attempt: 3, Operation: core.Do, Name: "charge", Grade: core.Idempotent,
-		Key: "o-1/2/pay", Input: json.RawMessage(`{"amount":1}`), Deadline: noon.Add(time.Minute), Trace: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+		Key: "o-1/2/pay", Input: json.RawMessage(`{"amount":1}`), Deadline: noon.Add(time.Minute),
+		Trace: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
 	}
 }
 
@@ -268,7 +269,10 @@ func TestNetworkFailures(t *testing.T) {
 			resolver: names{err: &net.DNSError{Err: "no such host", IsNotFound: true}}},
 		"a refused address": {url: func(*testing.T) string { return "https://rebound.example" }, permanent: true, noEffect: true, code: "address-refused",
 			resolver: names{ips: []netip.Addr{netip.MustParseAddr("169.254.169.254")}}},
-		"a name that leads to this machine": {url: func(*testing.T) string { return "https://rebound.example" }, permanent: true, noEffect: true, code: "address-refused",
+		"a name that leads to this machine": {url: func(*testing.T) string {
+			return "https://rebound.example"
+		},
+			permanent: true, noEffect: true, code: "address-refused",
 			resolver: names{ips: []netip.Addr{netip.MustParseAddr("127.0.0.1")}}},
 		"reset after sending": {url: server(abort), code: "network"},
 		"no answer in time":   {url: server(hang), extra: "timeout: 50ms", code: "timeout"},
@@ -288,8 +292,11 @@ func TestNetworkFailures(t *testing.T) {
 			s := serviceOf(t, "agents:\n  payment:\n    url: "+tt.url(t)+"\n    "+tt.extra, Options{Resolver: tt.resolver})
 			_, err := run(s, call())
 			f := failureOf(t, err)
-			says := map[string]string{"unreachable": "was not sent, the service could not be reached", "dns": "was not sent, the name was not resolved", "address-refused": "was not sent",
-				"network": "broke off, and may have had its effect", "timeout": "was not answered in time, and may have had its effect", "tls": "was not sent, the other side cannot be trusted"}[tt.code]
+			says := map[string]string{"unreachable": "was not sent, the service could not be reached",
+				"dns": "was not sent, the name was not resolved", "address-refused": "was not sent",
+				"network": "broke off, and may have had its effect",
+				"timeout": "was not answered in time, and may have had its effect",
+				"tls":     "was not sent, the other side cannot be trusted"}[tt.code]
 			if f.Permanent != tt.permanent || f.NoEffect != tt.noEffect || f.Code != tt.code || !strings.Contains(f.Error(), says) {
 				t.Errorf("permanent %v, no effect %v, code %q: %v", f.Permanent, f.NoEffect, f.Code, f)
 			}
@@ -343,17 +350,24 @@ func TestAddresses(t *testing.T) {
 		"93.184.216.34": {true, true}, "2606:2800::1": {true, true},
 		"127.0.0.1": {false, true}, "::1": {false, true}, "::ffff:127.0.0.1": {false, true},
 		"10.1.2.3": {false, true}, "192.168.0.1": {false, true}, "172.16.9.9": {false, true}, "fd12::1": {false, true}, "100.100.100.200": {false, true},
-		"169.254.169.254": {}, "169.254.0.1": {}, "::ffff:169.254.169.254": {}, "64:ff9b::a9fe:a9fe": {}, "fe80::1": {}, "fe80::1%eth0": {}, "fd00:ec2::254": {}, "fd00:ec2::254%eth0": {}, "2002:7f00:1::%eth0": {false, true},
-		"224.0.0.1": {}, "ff02::1": {}, "0.0.0.0": {}, "::": {}, "0.1.2.3": {}, "255.255.255.255": {}, "240.0.0.1": {},
+		"169.254.169.254": {}, "169.254.0.1": {}, "::ffff:169.254.169.254": {}, "64:ff9b::a9fe:a9fe": {},
+		"fe80::1": {}, "fe80::1%eth0": {}, "fd00:ec2::254": {}, "fd00:ec2::254%eth0": {},
+		"2002:7f00:1::%eth0": {false, true},
+		"224.0.0.1":          {}, "ff02::1": {}, "0.0.0.0": {}, "::": {}, "0.1.2.3": {},
+		"255.255.255.255": {}, "240.0.0.1": {},
 		"64:ff9b::7f00:1": {false, true}, "64:ff9b::5db8:d822": {true, true},
 		// IPv4 addresses in other clothes: mapped, 6to4, NAT64, IPv4-compatible.
-		"::ffff:10.0.0.1": {false, true}, "::ffff:100.64.0.1": {false, true}, "::ffff:93.184.216.34": {true, true}, "::ffff:0.0.0.0": {}, "::ffff:224.0.0.1": {},
-		"2002:7f00:1::": {false, true}, "2002:a00:1::1": {false, true}, "2002:a9fe:a9fe::": {}, "2002:6440:1::": {false, true}, "2002:5db8:d822::1": {true, true},
+		"::ffff:10.0.0.1": {false, true}, "::ffff:100.64.0.1": {false, true},
+		"::ffff:93.184.216.34": {true, true}, "::ffff:0.0.0.0": {}, "::ffff:224.0.0.1": {},
+		"2002:7f00:1::": {false, true}, "2002:a00:1::1": {false, true}, "2002:a9fe:a9fe::": {},
+		"2002:6440:1::": {false, true}, "2002:5db8:d822::1": {true, true},
 		"64:ff9b::6440:1": {false, true}, "64:ff9b::a00:1": {false, true}, "::10.0.0.1": {false, true}, "::169.254.169.254": {}, "::5db8:d822": {true, true},
 		"64:ff9b:1::a9fe:a9fe": {}, "2001:0:5db8:d822::1": {},
 		// Edges of networks.
-		"100.64.0.0": {false, true}, "100.127.255.255": {false, true}, "100.63.255.255": {true, true}, "100.128.0.0": {true, true}, "192.0.0.192": {false, true},
-		"198.18.0.1": {false, true}, "198.20.0.1": {true, true}, "fec0::1": {false, true}, "fd00:ec2::23": {}, "fd20:ce::254": {}, "239.255.255.255": {}, "1.0.0.0": {true, true},
+		"100.64.0.0": {false, true}, "100.127.255.255": {false, true}, "100.63.255.255": {true, true},
+		"100.128.0.0": {true, true}, "192.0.0.192": {false, true},
+		"198.18.0.1": {false, true}, "198.20.0.1": {true, true}, "fec0::1": {false, true}, "fd00:ec2::23": {},
+		"fd20:ce::254": {}, "239.255.255.255": {}, "1.0.0.0": {true, true},
 	}
 	for text, want := range tests {
 		ip := netip.MustParseAddr(text)
@@ -516,7 +530,8 @@ agents:
 `, []string{
 			`agent "Payment": the name`, `agent "Payment": url is no address`, `agent "b": concurrency is -1`, `agent "b": batch is 11`,
 			`agent "b": header Authorization: the environment variable NONE is not set`, `agent "b": header Idempotency-Key is set by the agent itself`,
-			`agent "b": header X-Api-Key is a secret`, `99 tries`, `3 failures of 2 calls`, `host shop.example is not among allow.hosts`, `plain http to shop.example`,
+			`agent "b": header X-Api-Key is a secret`, `99 tries`, `3 failures of 2 calls`,
+			`host shop.example is not among allow.hosts`, `plain http to shop.example`,
 			`operation "a b"`, `method "FETCH"`, `path "charges"`, `output is "xml"`, `its check has no path`, `{secret} is not known`,
 			`agent "c": url: 169.254.169.254 is link-local`, `agent "d": external means`, `agent "e": url is missing`,
 			`agent "f": url holds a name or password`, `agent "f": url has a query`, `agent "g": url: 10.0.0.1 is private`,
@@ -587,6 +602,36 @@ func TestTLS(t *testing.T) {
 	}
 }
 
+// An answer with a number out of bounds is refused before anything computes with it.
+func TestAnswersWithNumbersOutOfBounds(t *testing.T) {
+	number := ""
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintf(w, `{"n":%s}`, number) }))
+	defer srv.Close()
+	s := serviceOf(t, fmt.Sprintf(`{"agents":{"payment":{"url":%q,"operations":{"charge":{"path":"/charges"}}}}}`, srv.URL), Options{})
+	for _, number = range []string{"1e1000", strings.Repeat("7", 129)} {
+		_, err := run(s, call())
+		f := failureOf(t, err)
+		for _, field := range []struct {
+			name      string
+			got, want any
+		}{
+			{"f.Permanent", f.Permanent, true},
+			{"f.NoEffect", f.NoEffect, false},
+			{"f.Code", f.Code, "response-number"},
+			{"f.Happened", f.Happened, true},
+			{`f.Error() contains "send it as a text"`, strings.Contains(f.Error(), "send it as a text"), true},
+		} {
+			if field.got != field.want {
+				t.Errorf("%s is %v, want %v: %s: %+v", field.name, field.got, field.want, number, f)
+			}
+		}
+	}
+	number = "1e999"
+	if _, err := run(s, call()); err != nil {
+		t.Error(err)
+	}
+}
+
 // An answer that is nested too deep is refused before it goes anywhere, with a text that says what
 // to do; where it is not read, it does not matter.
 func TestAnswersNestedTooDeep(t *testing.T) {
@@ -605,8 +650,20 @@ func TestAnswersNestedTooDeep(t *testing.T) {
 			}
 			continue
 		}
-		if f := failureOf(t, err); !f.Permanent || f.NoEffect || f.Code != "response-too-deep" || !f.Happened || !strings.Contains(f.Error(), "deeper than 64 levels") {
-			t.Errorf("%d levels: %+v", depth, f)
+		f := failureOf(t, err)
+		for _, field := range []struct {
+			name      string
+			got, want any
+		}{
+			{"f.Permanent", f.Permanent, true},
+			{"f.NoEffect", f.NoEffect, false},
+			{"f.Code", f.Code, "response-too-deep"},
+			{"f.Happened", f.Happened, true},
+			{`f.Error() contains "deeper than 64 levels"`, strings.Contains(f.Error(), "deeper than 64 levels"), true},
+		} {
+			if field.got != field.want {
+				t.Errorf("%s is %v, want %v: %d levels: %+v", field.name, field.got, field.want, depth, f)
+			}
 		}
 		happened, out, err := s.Operations()["charge"].Check(context.Background(), call())
 		if !happened || out != nil || err != nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
@@ -113,20 +114,20 @@ func (s *Service) exchange(ctx context.Context, method, path string, body []byte
 		ctx, cancel = context.WithTimeout(ctx, s.agent.Timeout)
 		defer cancel()
 	}
-	var sent atomic.Bool // a connection was there, so something may have been written
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { sent.Store(true) }})
-	req, err := s.request(ctx, method, path, body, call)
-	if err != nil {
-		return nil, err
-	}
+	what := s.agent.redact.text(method + " " + path)
 	client := s.kept
 	if call.Grade == core.Plain || call.PointOfNoReturn {
 		client = s.fresh
 	}
-	what := s.agent.redact.text(method + " " + path)
-	res, err := client.Do(req) //nolint:bodyclose // closed below
+	res, reached, err := s.send(ctx, client, method, path, body, call)
+	if reached == connected && client == s.kept && ctx.Err() == nil { // nothing was written to a kept connection
+		res, reached, err = s.send(ctx, s.fresh, method, path, body, call) //nolint:bodyclose // closed below
+	}
+	if f := (*worker.Failure)(nil); errors.As(err, &f) {
+		return nil, f
+	}
 	if err != nil {
-		return nil, s.networkFailure(what, err, sent.Load())
+		return nil, s.networkFailure(what, err, reached == written)
 	}
 	defer func() { _ = res.Body.Close() }()
 	data, err := s.read(ctx, res, classify.done(res.StatusCode))
@@ -135,6 +136,46 @@ func (s *Service) exchange(ctx context.Context, method, path string, body []byte
 		return nil, s.networkFailure(what, err, true)
 	}
 	return a, nil
+}
+
+// reach is how far a request came.
+type reach int
+
+const (
+	unconnected reach = iota // no connection was there
+	connected                // a connection was there, and nothing of the request was written to it
+	written                  // bytes of the request were written
+)
+
+// send sends one request. Without a response nothing is written any more once it returns.
+func (s *Service) send(ctx context.Context, client *http.Client, method, path string, body []byte,
+	call worker.Call) (*http.Response, reach, error) {
+	var sent atomic.Bool
+	var used net.Conn
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
+		used = i.Conn
+		if c, ours := used.(*conn); ours {
+			c.begin(&sent)
+		} else {
+			sent.Store(true) // unknown, so it may have been written
+		}
+	}})
+	req, err := s.request(ctx, method, path, body, call)
+	if err != nil {
+		return nil, unconnected, err
+	}
+	res, err := client.Do(req)
+	if err == nil {
+		return res, written, nil
+	}
+	if used == nil {
+		return nil, unconnected, err
+	}
+	_ = used.Close() // what was not written by now never is
+	if sent.Load() {
+		return nil, written, err
+	}
+	return nil, connected, err
 }
 
 // wordsTime bounds the wait for what a service says about its refusal: the status has said enough.
@@ -161,6 +202,10 @@ func (s *Service) read(ctx context.Context, res *http.Response, done bool) ([]by
 	return data, err
 }
 
+// noInput is the body of a call without input. net/http would send an empty body of unknown length in chunks,
+// and a service that does not read chunks takes their bytes for the next request of the connection.
+var noInput = []byte("{}")
+
 // request builds the request. It cannot be repeated by net/http on its own (which it would do,
 // seeing an Idempotency-Key): that would be a second call that the worker has not decided.
 func (s *Service) request(ctx context.Context, method, path string, body []byte, call worker.Call) (*http.Request, error) {
@@ -168,8 +213,12 @@ func (s *Service) request(ctx context.Context, method, path string, body []byte,
 	if err != nil {
 		return nil, permanent("request", true, "the request cannot be built: %s", s.agent.redact.text(bare(err).Error()))
 	}
-	if method != http.MethodGet {
-		req.Body, req.GetBody, req.ContentLength = io.NopCloser(bytes.NewReader(body)), nil, int64(len(body))
+	if len(body) == 0 && method != http.MethodGet && method != http.MethodDelete {
+		body = noInput
+	}
+	// Not http.NoBody: net/http repeats requests with that. It sends an empty body of DELETE and GET as none.
+	req.Body, req.GetBody, req.ContentLength = io.NopCloser(bytes.NewReader(body)), nil, int64(len(body))
+	if len(body) > 0 {
 		req.Header.Set("Content-Type", "application/json")
 	}
 	req.Header.Set("Accept", "application/json")

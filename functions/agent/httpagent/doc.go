@@ -35,6 +35,11 @@
 // failure). Whether the call is proven to have had no effect stays as the table says. A status 401 with a
 // class has the code http-401 and counts. Checks do not go by classify.
 //
+// A call of POST, PUT or PATCH without input has the body {}, a check too. DELETE and GET without input have
+// no body, because HTTP gives such a body no meaning and some servers and proxies refuse it. Every body has a
+// Content-Length. A connection that carried bytes beyond a response, or before a request, is closed and not
+// used again. A call that found a kept connection closed is sent over a new one if none of its bytes was written.
+//
 // In a path {key}, {operation}, {task}, {run} and {step} stand for the request's, escaped. A call
 // whose path would have a part . or .. after that is refused.
 //

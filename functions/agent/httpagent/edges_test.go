@@ -72,13 +72,33 @@ func TestEdgesOfAnAgent(t *testing.T) {
 }
 
 func TestDefaultsAndSizes(t *testing.T) {
-	c, err := Parse([]byte(`agents: {a: {url: "https://a.example"}, b: {url: "https://a.example", maxResponse: 4096}, c: {url: "https://a.example", maxResponse: "2 KiB"}, e: {url: "https://a.example", maxResponse: 0}, d: {url: "https://a.example", maxResponse: '3MiB'}}`), env())
+	c, err := Parse([]byte(`agents: {
+  a: {url: "https://a.example"},
+  b: {url: "https://a.example", maxResponse: 4096},
+  c: {url: "https://a.example", maxResponse: "2 KiB"},
+  e: {url: "https://a.example", maxResponse: 0},
+  d: {url: "https://a.example", maxResponse: '3MiB'}}`), env())
 	if err != nil {
 		t.Fatal(err)
 	}
 	a := c.Agents["a"]
-	if a.Concurrency != 10 || a.Batch != 5 || a.MaxResponse != 64<<10 || a.Timeout != 0 || a.Allow.Loopback || !reflect.DeepEqual(a.Operations["*"], Operation{Method: "POST", Path: "/{operation}"}) {
-		t.Errorf("%+v", a)
+	for _, field := range []struct {
+		name      string
+		got, want any
+	}{
+		{"a.Concurrency", a.Concurrency, 10},
+		{"a.Batch", a.Batch, 5},
+		{"a.MaxResponse", a.MaxResponse, Size(64 << 10)},
+		{"a.Timeout", a.Timeout, time.Duration(0)},
+		{"a.Allow.Loopback", a.Allow.Loopback, false},
+		{
+			`a.Operations["*"] is Operation{Method: "POST", Path: "/{operation}"}`,
+			reflect.DeepEqual(a.Operations["*"], Operation{Method: "POST", Path: "/{operation}"}), true,
+		},
+	} {
+		if field.got != field.want {
+			t.Errorf("%s is %v, want %v: %+v", field.name, field.got, field.want, a)
+		}
 	}
 	for name, want := range map[string]Size{"e": 64 << 10, "b": 4096, "c": 2048, "d": 3 << 20} {
 		if got := c.Agents[name].MaxResponse; got != want {
@@ -105,7 +125,13 @@ func TestRequestsWithoutABody(t *testing.T) {
 	if got.Method != "GET" || len(body) > 0 || got.ContentLength != 0 {
 		t.Errorf("%s with %s", got.Method, body)
 	}
-	for name, want := range map[string][]string{"Content-Type": nil, "Traceparent": nil, "Accept-Encoding": nil, "Accept": {"application/json"}, "User-Agent": {"stepkeeper"}} {
+	for name, want := range map[string][]string{
+		"Content-Type":    nil,
+		"Traceparent":     nil,
+		"Accept-Encoding": nil,
+		"Accept":          {"application/json"},
+		"User-Agent":      {"stepkeeper"},
+	} {
 		if fmt.Sprint(got.Header.Values(name)) != fmt.Sprint(want) {
 			t.Errorf("header %s is %q, want %q", name, got.Header.Values(name), want)
 		}
@@ -122,7 +148,14 @@ func TestRequestsThatCannotBeMade(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { calls++ }))
 	defer srv.Close()
 	s := serviceOf(t, "agents: {payment: {url: '"+srv.URL+"', operations: {'*': {}, odd: {path: '/%zz'}}}}", Options{})
-	for name, code := range map[string]string{"a/../b": "operation-name", "": "operation-name", "-a": "operation-name", strings.Repeat("a", 81): "operation-name", "odd": "request", "key": "request"} {
+	for name, code := range map[string]string{
+		"a/../b":                "operation-name",
+		"":                      "operation-name",
+		"-a":                    "operation-name",
+		strings.Repeat("a", 81): "operation-name",
+		"odd":                   "request",
+		"key":                   "request",
+	} {
 		c := call()
 		if c.Name = name; name == "key" {
 			c.Key = "a\r\nb"
@@ -307,7 +340,8 @@ func TestWhatTheResolverIsAsked(t *testing.T) {
 		return nil, errors.New("the resolver is down")
 	})
 	_, err = run(serviceOf(t, simple("https://a.example"), Options{Resolver: down}), call())
-	if f := failureOf(t, err); f.Code != "unreachable" || !f.NoEffect || !strings.Contains(f.Error(), "was not sent, the service could not be reached: ") || !strings.Contains(f.Error(), "resolver is down") {
+	if f := failureOf(t, err); f.Code != "unreachable" || !f.NoEffect ||
+		!strings.Contains(f.Error(), "was not sent, the service could not be reached: ") || !strings.Contains(f.Error(), "resolver is down") {
 		t.Errorf("%+v", f)
 	}
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"by":"name"}`) }))
@@ -379,7 +413,7 @@ func TestAnswersOfChecks(t *testing.T) {
 		"moved":    {301, "", false, "http-301"},
 	} {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if b, _ := io.ReadAll(r.Body); len(b) > 0 {
+			if b, _ := io.ReadAll(r.Body); string(b) != "{}" {
 				t.Errorf("%s: asked with %s", name, b)
 			}
 			w.WriteHeader(tt.status)
@@ -387,8 +421,31 @@ func TestAnswersOfChecks(t *testing.T) {
 		}))
 		s := serviceOf(t, "agents: {payment: {url: '"+srv.URL+"', maxResponse: 100, operations: {'*': {check: {method: POST, path: /x}}}}}", Options{})
 		happened, out, err := s.Operations()["*"].Check(t.Context(), call())
-		if raw, is := out.(json.RawMessage); happened != tt.happened || is && len(raw) > 0 || (err == nil) != (tt.code == "") || err != nil && failureOf(t, err).Code != tt.code {
+		if raw, is := out.(json.RawMessage); happened != tt.happened || is && len(raw) > 0 ||
+			(err == nil) != (tt.code == "") || err != nil && failureOf(t, err).Code != tt.code {
 			t.Errorf("%s: happened %v, %v, %v", name, happened, out, err)
+		}
+		srv.Close()
+	}
+}
+
+// The failure of a redirect names where it points, without what may hold a secret.
+func TestARedirectNamesWhereItPoints(t *testing.T) {
+	for location, want := range map[string]string{
+		"https://user:password@login.example:8443/in?token=1": ` (it points to "https://login.example:8443")`,
+		"https://s3cret-host.example/":                        ` (it points to "https://[hidden].example")`,
+		"/elsewhere":                                          "",
+		"":                                                    "",
+	} {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", location)
+			w.WriteHeader(http.StatusFound)
+		}))
+		file := "agents: {payment: {url: '" + srv.URL + "', headers: {X-Key: '${env:KEY}'}}}"
+		_, err := run(serviceOf(t, file, Options{}, "KEY", "s3cret-host"), call())
+		f := failureOf(t, err)
+		if text := "configure the address where the service really is" + want; f.Code != "http-302" || !strings.HasSuffix(f.Error(), text) {
+			t.Errorf("%q: %v", location, f)
 		}
 		srv.Close()
 	}

@@ -18,8 +18,9 @@ import (
 //	certificate not to be trusted, no TLS there     permanent   yes: no request before the handshake
 //	name not found, no resolver                     transient   yes
 //	refused, unreachable, timeout while connecting  transient   yes
-//	timeout after the connection was there          transient   no
-//	reset, end, broken answer                       transient   no
+//	the connection ended before a byte was written  transient   yes
+//	timeout after a byte of the request was written transient   no
+//	reset, end, broken answer after such a byte     transient   no
 func (s *Service) networkFailure(what string, err error, sent bool) *worker.Failure {
 	err = bare(err)
 	f := &worker.Failure{NoEffect: !sent, Code: "network"}

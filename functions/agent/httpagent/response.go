@@ -3,8 +3,10 @@ package httpagent
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,7 +28,7 @@ type class struct {
 
 // answers is the whole table; the first line that fits counts. 2xx is done: 202 too, so a service
 // that answers before it has done its work must be asked by a check, or answer later. An empty
-// body is an empty output. A body that is no JSON, or nested too deep, is a permanent failure (what
+// body is an empty output. A body that is no JSON, is nested too deep, or has a number out of bounds is a permanent failure (what
 // comes after the step could not read it) unless the operation says output: ignore.
 //
 // A refusal (4xx) is taken as proof that nothing was done: a service that refuses after its effect
@@ -78,8 +80,12 @@ func (a *answer) output(ignore bool) (json.RawMessage, error) {
 	case !json.Valid(body):
 		return nil, done("response-not-json", "%s was done, but its answer is not JSON; let the service answer JSON, or say output: ignore", a.what)
 	}
-	if err := rawjson.CheckDepth(body); err != nil {
-		return nil, done("response-too-deep", "%s was done, but its answer cannot be kept: %w; or say output: ignore", a.what, err)
+	if err := rawjson.CheckBounds(body); err != nil {
+		code := "response-too-deep"
+		if errors.Is(err, rawjson.ErrNumber) {
+			code = "response-number"
+		}
+		return nil, done(code, "%s was done, but its answer cannot be kept: %w; or say output: ignore", a.what, err)
 	}
 	return a.service.agent.redact.output(body), nil
 }
@@ -94,13 +100,11 @@ func done(code, format string, args ...any) *worker.Failure {
 func (a *answer) failure() *worker.Failure {
 	c, named := a.classify.of(a.status)
 	f := &worker.Failure{Permanent: c.permanent, NoEffect: c.noEffect, Code: fmt.Sprintf("http-%d", a.status)}
-	said := a.said()
-	if said == "" {
-		said = c.text
-	} else {
-		said = c.text + ": " + said
+	text := c.text + a.pointed()
+	if said := a.said(); said != "" {
+		text += ": " + said
 	}
-	f.Err = fmt.Errorf("%s answered %d, %s", a.what, a.status, said)
+	f.Err = fmt.Errorf("%s answered %d, %s", a.what, a.status, text)
 	if a.status == http.StatusUnauthorized && !named { // no order can be the cause: it waits for the operator (P45)
 		f.Code = core.CodeUnauthorized
 	}
@@ -111,6 +115,15 @@ func (a *answer) failure() *worker.Failure {
 		f.RetryAfter = retryAfter(a.header.Get("Retry-After"), a.service.clock.Now())
 	}
 	return f
+}
+
+// pointed names the scheme and the host of a redirect. The rest of its address may hold a secret.
+func (a *answer) pointed() string {
+	u, err := url.Parse(a.header.Get("Location"))
+	if a.status/100 != 3 || err != nil || u.Host == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (it points to %.200q)", a.service.agent.redact.text(u.Scheme+"://"+u.Host))
 }
 
 // maxSaid is how much of a service's own words is passed on, in characters.

@@ -47,16 +47,15 @@ func New(name string, agent Agent, o Options) (*Service, error) {
 // or compression.
 func (s *Service) client(o Options, single bool) *http.Client {
 	return &http.Client{
-		Transport: &http.Transport{
+		Transport: watched(&http.Transport{
 			DialContext:            guardedDial(s.agent.Allow, o.Resolver, s.dialer.DialContext),
-			TLSHandshakeTimeout:    dialTimeout,
 			MaxIdleConns:           s.agent.Concurrency,
 			MaxIdleConnsPerHost:    s.agent.Concurrency,
 			IdleConnTimeout:        time.Minute,
 			MaxResponseHeaderBytes: 64 << 10,
 			DisableCompression:     true,
 			DisableKeepAlives:      single,
-		},
+		}),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }

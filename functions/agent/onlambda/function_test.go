@@ -264,7 +264,15 @@ func TestEverythingWrongAtOnce(t *testing.T) {
 	}
 	none := maps.Clone(env)
 	clear(none)
-	if _, err := onlambda.New(func(string) (string, bool) { return "", false }, onlambda.Agent{Name: "payment"}, quiet); err == nil || !strings.Contains(err.Error(), "it has no operations") || !strings.Contains(err.Error(), deployment.VarAgent) || strings.Contains(err.Error(), "was deployed as") {
-		t.Errorf("nothing at all: %v", err)
+	unset := func(string) (string, bool) { return "", false }
+	if _, err = onlambda.New(unset, onlambda.Agent{Name: "payment"}, quiet); err == nil {
+		t.Fatal("nothing at all is accepted")
+	}
+	for text, want := range map[string]bool{
+		"it has no operations": true, deployment.VarAgent: true, "was deployed as": false,
+	} {
+		if got := strings.Contains(err.Error(), text); got != want {
+			t.Errorf("nothing at all: %q is in the error: %v, want %v: %v", text, got, want, err)
+		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // Reader reads secrets. Make it once, in main.
@@ -37,8 +38,12 @@ func (r *Reader) Read(ctx context.Context, where map[string]deployment.Secret) (
 	var all sync.WaitGroup
 	for i, name := range names {
 		all.Go(func() {
-			if values[i], errs[i] = r.read(ctx, where[name]); errs[i] != nil {
-				errs[i] = fmt.Errorf("secret %s: %w", name, errs[i])
+			err := port.Guard(nil, "reading a secret", func() (err error) {
+				values[i], err = r.read(ctx, where[name])
+				return err
+			})
+			if err != nil {
+				errs[i] = fmt.Errorf("secret %s: %w", name, err)
 			}
 		})
 	}

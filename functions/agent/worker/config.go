@@ -7,11 +7,12 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // MaxOutput is the largest output of an operation, in bytes: a reply must fit into one message.
-const MaxOutput = 48 << 10
+const MaxOutput = core.MaxOutput
 
 // Config is what a Worker needs.
 type Config struct {

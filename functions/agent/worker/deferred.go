@@ -128,7 +128,7 @@ func (r *Replies) Failed(ctx context.Context, replyID string, why error) error {
 // Send it at most every 40 s: the Scheduler stores no more. Errors as of Done.
 func (r *Replies) Progress(ctx context.Context, replyID string, percent int, note string, within time.Duration) error {
 	return r.send(ctx, replyID, message.Progress, func(m *message.Reply) {
-		m.Percent, m.Note = min(max(percent, 0), 100), core.ShortNote(note)
+		m.Percent, m.Note = min(max(percent, 0), 100), core.ShortNote(core.RedactText(note))
 		if within > 0 {
 			m.Until = core.TimeOf(r.Clock.Now().Add(within))
 		}

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -96,8 +97,26 @@ func classify(err error) Failure {
 	default:
 		f.Code = "failed"
 	}
+	f.Code = strings.Map(func(c rune) rune {
+		if core.Unprintable(c) { // a reply with it would be refused
+			return ' '
+		}
+		return c
+	}, strings.ToValidUTF8(core.RedactText(f.Code), "\ufffd"))
 	if len(f.Code) > maxCode {
-		f.Code = f.Code[:maxCode]
+		f.Code = strings.ToValidUTF8(f.Code[:maxCode], "")
+	}
+	f.RetryAfter = max(0, f.RetryAfter)
+	if err != nil && core.RedactText(err.Error()) != err.Error() {
+		f.Err = redacted{err}
 	}
 	return f
 }
+
+// redacted is an error whose text holds no tokens of answers: a service may repeat what it was sent (P39).
+type redacted struct{ error }
+
+func (e redacted) Error() string { return core.RedactText(e.error.Error()) }
+
+// Unwrap gives the error.
+func (e redacted) Unwrap() error { return e.error }

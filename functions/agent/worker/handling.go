@@ -278,7 +278,7 @@ func (h *handling) call(ctx context.Context) (out json.RawMessage, err error) {
 func (h *handling) recovered(err *error) {
 	if p := recover(); p != nil {
 		h.w.counters.panics.Add(1)
-		h.w.Log.Error("an operation panicked", about(h.w.Agent, h.req), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		h.w.Log.Error("an operation panicked", about(h.w.Agent, h.req), "panic", core.RedactText(fmt.Sprint(p)), "stack", string(debug.Stack()))
 		*err = &Failure{Code: "panic", Err: errors.New("the operation panicked; the agent's log has its stack")}
 	}
 }
@@ -312,7 +312,7 @@ func (h *handling) asCall() Call {
 	}
 }
 
-// encode makes JSON of an output. One that is no JSON, too large, or nested too deep fails for good (P28): the
+// encode makes JSON of an output, without tokens of answers (P39): a service may repeat what it was sent. One that is no JSON, too large, or nested too deep fails for good (P28): the
 // operation has happened, and would answer the same again.
 func encode(value any) (json.RawMessage, error) {
 	var out json.RawMessage
@@ -330,11 +330,12 @@ func encode(value any) (json.RawMessage, error) {
 			return nil, &Failure{Permanent: true, Happened: true, Code: codeOutput, Err: fmt.Errorf("the operation was done, but its output cannot be written as JSON: %w", err)}
 		}
 	}
+	out = core.RedactJSON(out)
 	if len(out) > MaxOutput {
 		return nil, &Failure{Permanent: true, Happened: true, Code: codeTooLarge,
 			Err: fmt.Errorf("the operation was done, but its output has %d bytes and the limit is %d; store it elsewhere and answer a reference", len(out), MaxOutput)}
 	}
-	if err := rawjson.CheckDepth(out); err != nil {
+	if err := rawjson.CheckBounds(out); err != nil {
 		return nil, &Failure{Permanent: true, Happened: true, Code: codeOutput, Err: fmt.Errorf("the operation was done, but its output cannot be kept: %w", err)}
 	}
 	return out, nil

@@ -148,7 +148,12 @@ func TestWaitsBetweenOwnRetries(t *testing.T) {
 		calls int
 		took  time.Duration
 	}{
-		"doubling":                  {worker.Retry{Tries: 6, Initial: 100 * time.Millisecond, Max: 300 * time.Millisecond, Jitter: -1}, busy, 6, 1200 * time.Millisecond},
+		"doubling": {
+			worker.Retry{Tries: 6, Initial: 100 * time.Millisecond, Max: 300 * time.Millisecond, Jitter: -1},
+			busy,
+			6,
+			1200 * time.Millisecond,
+		},
 		"one try":                   {worker.Retry{Tries: 1}, busy, 1, 0},
 		"the last does not fit":     {worker.Retry{Tries: 20, Initial: 4 * time.Second, Max: 4 * time.Second, Jitter: -1}, busy, 3, 8 * time.Second},
 		"the doubled does not fit":  {worker.Retry{Tries: 20, Initial: 4 * time.Second, Max: 8 * time.Second, Jitter: -1}, busy, 2, 4 * time.Second},
@@ -180,10 +185,11 @@ func TestAskedWaitsAreKept(t *testing.T) {
 	for n := range 30 {
 		synctest.Test(t, func(t *testing.T) {
 			var calls []time.Time
-			b := newBench(t, port.ClockFunc(time.Now), worker.Config{Retry: worker.Retry{Tries: 2, Jitter: 0.5}, Operations: charge(func(context.Context, worker.Call) (any, error) {
-				calls = append(calls, time.Now())
-				return nil, worker.RetryAfter(errors.New("busy"), 2*time.Second)
-			})})
+			b := newBench(t, port.ClockFunc(time.Now), worker.Config{Retry: worker.Retry{Tries: 2, Jitter: 0.5},
+				Operations: charge(func(context.Context, worker.Call) (any, error) {
+					calls = append(calls, time.Now())
+					return nil, worker.RetryAfter(errors.New("busy"), 2*time.Second)
+				})})
 			b.worker.Handle(context.Background(), delivery(request(time.Now())))
 			if len(calls) != 2 || calls[1].Sub(calls[0]) < 2*time.Second {
 				t.Errorf("%d: called at %v", n, calls)
@@ -264,7 +270,10 @@ func TestWhatAnOpenBreakerHoldsBack(t *testing.T) {
 // The waits differ from request to request, so that not all of them come back to the one probe.
 func TestWaitsAtAnOpenBreakerAreSpread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Breaker: worker.Breaker{Failures: 1, Window: 1, Delay: 10 * time.Second}, Operations: charge(always(nil, errors.New("down")))})
+		b := newBench(t, port.ClockFunc(time.Now), worker.Config{
+			Breaker:    worker.Breaker{Failures: 1, Window: 1, Delay: 10 * time.Second},
+			Operations: charge(always(nil, errors.New("down"))),
+		})
 		b.worker.Handle(context.Background(), delivery(request(time.Now())))
 		waits := map[time.Duration]bool{}
 		for n := range 100 {
@@ -281,7 +290,10 @@ func TestWaitsAtAnOpenBreakerAreSpread(t *testing.T) {
 // P45. A call that was made and failed is answered as that failure, which counts, whatever its own retry met.
 func TestABreakerThatOpensBetweenTwoTries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Retry: worker.Retry{Tries: 3}, Breaker: worker.Breaker{Failures: 1, Window: 1}, Operations: charge(always(nil, errors.New("down")))})
+		b := newBench(t, port.ClockFunc(time.Now), worker.Config{
+			Retry: worker.Retry{Tries: 3}, Breaker: worker.Breaker{Failures: 1, Window: 1},
+			Operations: charge(always(nil, errors.New("down"))),
+		})
 		v := b.worker.Handle(context.Background(), delivery(request(time.Now())))
 		if r := b.reply(); !v.Delete || r.Error.Code != "failed" || r.Error.Message != "down" {
 			t.Errorf("%+v, %+v", v, r.Error)
@@ -329,7 +341,12 @@ func TestAFailedCheckIsSaid(t *testing.T) {
 
 // P24: the output of an undo is not used: whatever it is, the undo is done, and the reply holds none.
 func TestTheOutputOfAnUndoIsDropped(t *testing.T) {
-	for name, output := range map[string]any{"usual": map[string]int{"id": 1}, "too large": strings.Repeat("x", worker.MaxOutput), "not JSON": json.RawMessage("{"), "cannot be JSON": make(chan int)} {
+	for name, output := range map[string]any{
+		"usual":          map[string]int{"id": 1},
+		"too large":      strings.Repeat("x", worker.MaxOutput),
+		"not JSON":       json.RawMessage("{"),
+		"cannot be JSON": make(chan int),
+	} {
 		for _, grade := range []core.Grade{core.Idempotent, core.Plain} {
 			calls := 0
 			b := newBench(t, memory.NewClock(noon), worker.Config{Ledger: memory.NewLedger(), Operations: worker.Operations{
@@ -402,8 +419,22 @@ func TestTheOutcomeIsWrittenAgain(t *testing.T) {
 		req.Grade = core.Plain
 		b.worker.Handle(context.Background(), delivery(req))
 		e, err := ledger.Ledger.Entry(context.Background(), req.Key)
-		if r := b.reply(); r.Outcome != core.OutcomeDone || string(r.Output) != `"out"` || err != nil || e.State != want || (string(e.Output) == `"out"`) != (want == worker.StateDone) {
-			t.Errorf("%d conflicts: %+v, ledger %+v, %v", conflicts, r, e, err)
+		r := b.reply()
+		if err != nil {
+			t.Fatalf("%d conflicts: %+v, ledger %+v, %v", conflicts, r, e, err)
+		}
+		for _, field := range []struct {
+			name      string
+			got, want any
+		}{
+			{"r.Outcome", r.Outcome, core.OutcomeDone},
+			{"string(r.Output)", string(r.Output), `"out"`},
+			{"e.State", e.State, want},
+			{"the output is in the ledger", string(e.Output) == `"out"`, want == worker.StateDone},
+		} {
+			if field.got != field.want {
+				t.Errorf("%s is %v, want %v: %d conflicts: %+v, ledger %+v, %v", field.name, field.got, field.want, conflicts, r, e, err)
+			}
 		}
 		if logged := strings.Contains(b.log.String(), "could not be written"); logged != (want == worker.StateStarted) {
 			t.Errorf("%d conflicts: logged %v", conflicts, logged)
@@ -414,7 +445,10 @@ func TestTheOutcomeIsWrittenAgain(t *testing.T) {
 // Defaults, and the edges of what a configuration may say.
 func TestEdgesOfTheConfiguration(t *testing.T) {
 	complete := func(r worker.Retry, b worker.Breaker) (*worker.Worker, error) {
-		return worker.New(worker.Config{Agent: "a", Operations: charge(always(nil, nil)), Replies: discard{}, Quarantine: discard{}, Clock: memory.NewClock(noon), Retry: r, Breaker: b})
+		return worker.New(worker.Config{
+			Agent: "a", Operations: charge(always(nil, nil)), Replies: discard{}, Quarantine: discard{},
+			Clock: memory.NewClock(noon), Retry: r, Breaker: b,
+		})
 	}
 	w, err := complete(worker.Retry{}, worker.Breaker{})
 	if err != nil || w.Retry != (worker.Retry{Tries: 3, Initial: 200 * time.Millisecond, Max: 5 * time.Second, Jitter: 0.25}) ||
@@ -459,7 +493,12 @@ func TestEdgesOfTheConfiguration(t *testing.T) {
 
 // Operations by name: "*" answers for the names that have none of their own, and is none itself.
 func TestWhichOperationIsFound(t *testing.T) {
-	b := newBench(t, memory.NewClock(noon), worker.Config{Operations: worker.Operations{"charge": {Run: always("own", nil)}, worker.AnyOperation: {Run: always("any", nil)}}})
+	b := newBench(t, memory.NewClock(noon), worker.Config{
+		Operations: worker.Operations{
+			"charge":            {Run: always("own", nil)},
+			worker.AnyOperation: {Run: always("any", nil)},
+		},
+	})
 	for name, want := range map[string]string{"charge": `"own"`, "refund": `"any"`, "charge2": `"any"`} {
 		req := request(noon)
 		req.Name = name

@@ -35,21 +35,114 @@ func TestPointsOfNoReturnByTheLedger(t *testing.T) {
 		grade  core.Grade
 		script []pivotStep
 	}{
-		"done":                              {known, []pivotStep{{attempt: 1, calls: 1, outcome: done}, {attempt: 1, calls: 1, outcome: done}}},
-		"refused, and a copy":               {known, []pivotStep{{attempt: 1, answer: denied, calls: 1, outcome: failed, noEffect: true}, {attempt: 1, outcome: failed, noEffect: true}}},
-		"refused for now, and a copy":       {known, []pivotStep{{attempt: 1, answer: busy, calls: 1, outcome: later, noEffect: true}, {attempt: 1, outcome: later, noEffect: true}}},
-		"refused for now, then done":        {known, []pivotStep{{attempt: 1, answer: busy, calls: 1, outcome: later, noEffect: true}, {attempt: 2, calls: 1, outcome: done}, {attempt: 1}}},
-		"refused twice":                     {known, []pivotStep{{attempt: 1, answer: busy, calls: 1, outcome: later, noEffect: true}, {attempt: 2, answer: denied, calls: 1, outcome: failed, noEffect: true}, {attempt: 1, outcome: failed, noEffect: true}}},
-		"in doubt, then refused":            {known, []pivotStep{{attempt: 1, answer: lost, calls: 1, outcome: later}, {attempt: 2, answer: denied, calls: 1, outcome: failed}, {attempt: 3, answer: denied, calls: 1, outcome: failed}}},
-		"failed without a word":             {known, []pivotStep{{attempt: 1, answer: worker.Permanent(lost), calls: 1, outcome: failed}}},
-		"in doubt, resolved, then refused":  {known, []pivotStep{{attempt: 1, answer: lost, calls: 1, outcome: later}, {attempt: 2, fact: core.NotHappened, answer: denied, calls: 1, outcome: failed, noEffect: true}}},
-		"not called at all":                 {known, []pivotStep{{attempt: 1, name: "withdraw", outcome: later, noEffect: true}, {attempt: 1, outcome: later, noEffect: true}, {attempt: 2, calls: 1, outcome: done}}},
-		"not called after one in doubt":     {known, []pivotStep{{attempt: 1, answer: lost, calls: 1, outcome: later}, {attempt: 2, name: "withdraw", outcome: later}}},
-		"a copy that cannot call":           {known, []pivotStep{{attempt: 1, answer: lost, calls: 1, outcome: later}, {attempt: 1, name: "withdraw", outcome: later}}},
-		"not called, with a fact":           {known, []pivotStep{{attempt: 1, answer: lost, calls: 1, outcome: later}, {attempt: 2, fact: core.NotHappened, name: "withdraw", outcome: later, noEffect: true}}},
-		"plain: refused":                    {plain, []pivotStep{{attempt: 1, answer: denied, calls: 1, outcome: failed, noEffect: true}, {attempt: 1, outcome: failed, noEffect: true}}},
-		"plain: refused for now, then done": {plain, []pivotStep{{attempt: 1, answer: busy, calls: 1, outcome: later, noEffect: true}, {attempt: 1, outcome: later, noEffect: true}, {attempt: 2, calls: 1, outcome: done}, {attempt: 2, outcome: done}}},
-		"plain: in doubt":                   {plain, []pivotStep{{attempt: 1, answer: lost, calls: 1, outcome: later}, {attempt: 2}, {attempt: 3, fact: core.NotHappened, answer: denied, calls: 1, outcome: failed, noEffect: true}}},
+		"done": {
+			known, []pivotStep{{attempt: 1, calls: 1, outcome: done}, {attempt: 1, calls: 1, outcome: done}},
+		},
+		"refused, and a copy": {
+			known,
+			[]pivotStep{
+				{attempt: 1, answer: denied, calls: 1, outcome: failed, noEffect: true},
+				{attempt: 1, outcome: failed, noEffect: true},
+			},
+		},
+		"refused for now, and a copy": {
+			known,
+			[]pivotStep{
+				{attempt: 1, answer: busy, calls: 1, outcome: later, noEffect: true},
+				{attempt: 1, outcome: later, noEffect: true},
+			},
+		},
+		"refused for now, then done": {
+			known,
+			[]pivotStep{
+				{attempt: 1, answer: busy, calls: 1, outcome: later, noEffect: true},
+				{attempt: 2, calls: 1, outcome: done}, {attempt: 1},
+			},
+		},
+		"refused twice": {
+			known,
+			[]pivotStep{
+				{attempt: 1, answer: busy, calls: 1, outcome: later, noEffect: true},
+				{attempt: 2, answer: denied, calls: 1, outcome: failed, noEffect: true},
+				{attempt: 1, outcome: failed, noEffect: true},
+			},
+		},
+		"in doubt, then refused": {
+			known,
+			[]pivotStep{
+				{attempt: 1, answer: lost, calls: 1, outcome: later},
+				{attempt: 2, answer: denied, calls: 1, outcome: failed},
+				{attempt: 3, answer: denied, calls: 1, outcome: failed},
+			},
+		},
+		"failed without a word": {
+			known, []pivotStep{{attempt: 1, answer: worker.Permanent(lost), calls: 1, outcome: failed}},
+		},
+		"in doubt, resolved, then refused": {
+			known,
+			[]pivotStep{
+				{attempt: 1, answer: lost, calls: 1, outcome: later},
+				{
+					attempt: 2, fact: core.NotHappened, answer: denied, calls: 1, outcome: failed,
+					noEffect: true,
+				},
+			},
+		},
+		"not called at all": {
+			known,
+			[]pivotStep{
+				{attempt: 1, name: "withdraw", outcome: later, noEffect: true},
+				{attempt: 1, outcome: later, noEffect: true}, {attempt: 2, calls: 1, outcome: done},
+			},
+		},
+		"not called after one in doubt": {
+			known,
+			[]pivotStep{
+				{attempt: 1, answer: lost, calls: 1, outcome: later},
+				{attempt: 2, name: "withdraw", outcome: later},
+			},
+		},
+		"a copy that cannot call": {
+			known,
+			[]pivotStep{
+				{attempt: 1, answer: lost, calls: 1, outcome: later},
+				{attempt: 1, name: "withdraw", outcome: later},
+			},
+		},
+		"not called, with a fact": {
+			known,
+			[]pivotStep{
+				{attempt: 1, answer: lost, calls: 1, outcome: later},
+				{attempt: 2, fact: core.NotHappened, name: "withdraw", outcome: later, noEffect: true},
+			},
+		},
+		"plain: refused": {
+			plain,
+			[]pivotStep{
+				{attempt: 1, answer: denied, calls: 1, outcome: failed, noEffect: true},
+				{attempt: 1, outcome: failed, noEffect: true},
+			},
+		},
+		"plain: refused for now, then done": {
+			plain,
+			[]pivotStep{
+				{attempt: 1, answer: busy, calls: 1, outcome: later, noEffect: true},
+				{attempt: 1, outcome: later, noEffect: true},
+				{attempt: 2, calls: 1, outcome: done},
+				{attempt: 2, outcome: done},
+			},
+		},
+		"plain: in doubt": {
+			plain,
+			[]pivotStep{
+				{attempt: 1, answer: lost, calls: 1, outcome: later},
+				{attempt: 2},
+				{
+					attempt: 3, fact: core.NotHappened, answer: denied, calls: 1, outcome: failed,
+					noEffect: true,
+				},
+			},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			calls, now := 0, pivotStep{}
@@ -116,10 +209,17 @@ func TestOwnRetriesOfAPointOfNoReturn(t *testing.T) {
 func TestOwnRetriesOfAPlainPointOfNoReturn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls, checks := 0, 0
-		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Retry: worker.Retry{Tries: 3}, Ledger: memory.NewLedger(), Operations: worker.Operations{"charge": {
-			Run:   func(context.Context, worker.Call) (any, error) { calls++; return nil, errors.New("reset") },
-			Check: func(context.Context, worker.Call) (bool, any, error) { checks++; return false, nil, nil },
-		}}})
+		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Retry: worker.Retry{Tries: 3},
+			Ledger: memory.NewLedger(), Operations: worker.Operations{"charge": {
+				Run: func(context.Context, worker.Call) (any, error) {
+					calls++
+					return nil, errors.New("reset")
+				},
+				Check: func(context.Context, worker.Call) (bool, any, error) {
+					checks++
+					return false, nil, nil
+				},
+			}}})
 		req := request(time.Now())
 		req.Grade, req.PointOfNoReturn = core.Plain, true
 		b.worker.Handle(context.Background(), delivery(req))

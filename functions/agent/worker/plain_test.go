@@ -33,22 +33,76 @@ func TestPlainScripts(t *testing.T) {
 	do, undo := core.Do, core.UndoOp
 	done, failed, later, silent := core.OutcomeDone, core.OutcomeFailed, core.OutcomeRetryLater, core.Outcome("")
 	scripts := map[string][]plainStep{
-		"done and undone":             {{op: do, attempt: 1, calls: 1, outcome: done}, {op: undo, attempt: 2, calls: 1, outcome: done}, {op: undo, attempt: 2, outcome: done}},
-		"undone before it came":       {{op: undo, attempt: 2, outcome: done}, {op: do, attempt: 1, outcome: failed, code: "fenced"}},
-		"in doubt stays so":           {{op: do, attempt: 1, answer: lost, calls: 1, outcome: later, code: "failed"}, {op: do, attempt: 1, outcome: silent}, {op: do, attempt: 2, outcome: silent}, {op: undo, attempt: 3, outcome: failed, code: "in-doubt"}},
-		"never sent is tried again":   {{op: do, attempt: 1, answer: unsent, calls: 1, outcome: later, code: "failed"}, {op: do, attempt: 2, calls: 1, outcome: done}},
-		"refused, and a new attempt":  {{op: do, attempt: 1, answer: denied, calls: 1, outcome: failed, code: "no-room"}, {op: do, attempt: 1, outcome: failed, code: "no-room"}, {op: do, attempt: 2, calls: 1, outcome: done}},
-		"refused, undone":             {{op: do, attempt: 1, answer: denied, calls: 1, outcome: failed, code: "no-room"}, {op: undo, attempt: 2, outcome: done}},
-		"refused without proof":       {{op: do, attempt: 1, answer: worker.Permanent(lost), calls: 1, outcome: failed, code: "failed"}, {op: do, attempt: 2, outcome: silent}, {op: undo, attempt: 3, outcome: failed, code: "in-doubt"}},
-		"undo in doubt":               {{op: do, attempt: 1, calls: 1, outcome: done}, {op: undo, attempt: 2, answer: lost, calls: 1, outcome: later, code: "failed"}, {op: undo, attempt: 3, outcome: failed, code: "in-doubt"}},
-		"undo never sent":             {{op: do, attempt: 1, calls: 1, outcome: done}, {op: undo, attempt: 2, answer: unsent, calls: 1, outcome: later, code: "failed"}, {op: undo, attempt: 3, calls: 1, outcome: done}},
-		"resolved: it happened":       {{op: do, attempt: 1, answer: lost, calls: 1, outcome: later, code: "failed"}, {op: undo, attempt: 2, fact: core.Happened, calls: 1, outcome: done}},
-		"resolved: it did not":        {{op: do, attempt: 1, answer: lost, calls: 1, outcome: later, code: "failed"}, {op: do, attempt: 2, fact: core.NotHappened, calls: 1, outcome: done}, {op: do, attempt: 2, fact: core.NotHappened, outcome: done}},
-		"resolved: undone by hand":    {{op: do, attempt: 1, answer: lost, calls: 1, outcome: later, code: "failed"}, {op: undo, attempt: 2, fact: core.Undone, outcome: done}},
-		"resolved: undo did not":      {{op: do, attempt: 1, calls: 1, outcome: done}, {op: undo, attempt: 2, answer: lost, calls: 1, outcome: later, code: "failed"}, {op: undo, attempt: 3, fact: core.Happened, calls: 1, outcome: done}},
-		"the check finds it":          {{op: do, attempt: 1, answer: lost, calls: 1, outcome: later, code: "failed"}, {op: do, attempt: 2, check: true, outcome: done}, {op: undo, attempt: 3, calls: 1, outcome: done}},
-		"the check finds the undo":    {{op: do, attempt: 1, calls: 1, outcome: done}, {op: undo, attempt: 2, answer: lost, calls: 1, outcome: later, code: "failed"}, {op: undo, attempt: 3, check: true, outcome: done}, {op: undo, attempt: 3, outcome: done}},
-		"no check for what never was": {{op: do, attempt: 1, answer: lost, calls: 1, outcome: later, code: "failed"}, {op: undo, attempt: 2, check: true, outcome: failed, code: "in-doubt"}},
+		"done and undone": {
+			{op: do, attempt: 1, calls: 1, outcome: done}, {op: undo, attempt: 2, calls: 1, outcome: done},
+			{op: undo, attempt: 2, outcome: done},
+		},
+		"undone before it came": {
+			{op: undo, attempt: 2, outcome: done}, {op: do, attempt: 1, outcome: failed, code: "fenced"},
+		},
+		"in doubt stays so": {
+			{op: do, attempt: 1, answer: lost, calls: 1, outcome: later, code: "failed"},
+			{op: do, attempt: 1, outcome: silent}, {op: do, attempt: 2, outcome: silent},
+			{op: undo, attempt: 3, outcome: failed, code: "in-doubt"},
+		},
+		"never sent is tried again": {
+			{op: do, attempt: 1, answer: unsent, calls: 1, outcome: later, code: "failed"},
+			{op: do, attempt: 2, calls: 1, outcome: done},
+		},
+		"refused, and a new attempt": {
+			{op: do, attempt: 1, answer: denied, calls: 1, outcome: failed, code: "no-room"},
+			{op: do, attempt: 1, outcome: failed, code: "no-room"},
+			{op: do, attempt: 2, calls: 1, outcome: done},
+		},
+		"refused, undone": {
+			{op: do, attempt: 1, answer: denied, calls: 1, outcome: failed, code: "no-room"},
+			{op: undo, attempt: 2, outcome: done},
+		},
+		"refused without proof": {
+			{op: do, attempt: 1, answer: worker.Permanent(lost), calls: 1, outcome: failed, code: "failed"},
+			{op: do, attempt: 2, outcome: silent}, {op: undo, attempt: 3, outcome: failed, code: "in-doubt"},
+		},
+		"undo in doubt": {
+			{op: do, attempt: 1, calls: 1, outcome: done},
+			{op: undo, attempt: 2, answer: lost, calls: 1, outcome: later, code: "failed"},
+			{op: undo, attempt: 3, outcome: failed, code: "in-doubt"},
+		},
+		"undo never sent": {
+			{op: do, attempt: 1, calls: 1, outcome: done},
+			{op: undo, attempt: 2, answer: unsent, calls: 1, outcome: later, code: "failed"},
+			{op: undo, attempt: 3, calls: 1, outcome: done},
+		},
+		"resolved: it happened": {
+			{op: do, attempt: 1, answer: lost, calls: 1, outcome: later, code: "failed"},
+			{op: undo, attempt: 2, fact: core.Happened, calls: 1, outcome: done},
+		},
+		"resolved: it did not": {
+			{op: do, attempt: 1, answer: lost, calls: 1, outcome: later, code: "failed"},
+			{op: do, attempt: 2, fact: core.NotHappened, calls: 1, outcome: done},
+			{op: do, attempt: 2, fact: core.NotHappened, outcome: done},
+		},
+		"resolved: undone by hand": {
+			{op: do, attempt: 1, answer: lost, calls: 1, outcome: later, code: "failed"},
+			{op: undo, attempt: 2, fact: core.Undone, outcome: done},
+		},
+		"resolved: undo did not": {
+			{op: do, attempt: 1, calls: 1, outcome: done},
+			{op: undo, attempt: 2, answer: lost, calls: 1, outcome: later, code: "failed"},
+			{op: undo, attempt: 3, fact: core.Happened, calls: 1, outcome: done},
+		},
+		"the check finds it": {
+			{op: do, attempt: 1, answer: lost, calls: 1, outcome: later, code: "failed"},
+			{op: do, attempt: 2, check: true, outcome: done}, {op: undo, attempt: 3, calls: 1, outcome: done},
+		},
+		"the check finds the undo": {
+			{op: do, attempt: 1, calls: 1, outcome: done},
+			{op: undo, attempt: 2, answer: lost, calls: 1, outcome: later, code: "failed"},
+			{op: undo, attempt: 3, check: true, outcome: done}, {op: undo, attempt: 3, outcome: done},
+		},
+		"no check for what never was": {
+			{op: do, attempt: 1, answer: lost, calls: 1, outcome: later, code: "failed"},
+			{op: undo, attempt: 2, check: true, outcome: failed, code: "in-doubt"},
+		},
 	}
 	for name, script := range scripts {
 		t.Run(name, func(t *testing.T) {
@@ -103,10 +157,14 @@ func TestPlainRetriesAskInsteadOfCalling(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				calls, checks := 0, 0
-				b := newBench(t, port.ClockFunc(time.Now), worker.Config{Retry: worker.Retry{Tries: 3}, Ledger: memory.NewLedger(), Operations: worker.Operations{"charge": {
-					Run:   func(context.Context, worker.Call) (any, error) { calls++; return nil, tt.answer },
-					Check: func(context.Context, worker.Call) (bool, any, error) { checks++; return checks == tt.lands, nil, nil },
-				}}})
+				b := newBench(t, port.ClockFunc(time.Now), worker.Config{Retry: worker.Retry{Tries: 3},
+					Ledger: memory.NewLedger(), Operations: worker.Operations{"charge": {
+						Run: func(context.Context, worker.Call) (any, error) {
+							calls++
+							return nil, tt.answer
+						},
+						Check: func(context.Context, worker.Call) (bool, any, error) { checks++; return checks == tt.lands, nil, nil },
+					}}})
 				req := request(time.Now())
 				req.Grade = core.Plain
 				b.worker.Handle(context.Background(), delivery(req))
@@ -157,12 +215,17 @@ func TestASickLedger(t *testing.T) {
 	} {
 		tt.ledger.Ledger = memory.NewLedger()
 		calls := 0
-		b := newBench(t, memory.NewClock(noon), worker.Config{Ledger: tt.ledger, Operations: charge(func(context.Context, worker.Call) (any, error) { calls++; return nil, nil })})
+		b := newBench(t, memory.NewClock(noon), worker.Config{
+			Ledger:     tt.ledger,
+			Operations: charge(func(context.Context, worker.Call) (any, error) { calls++; return nil, nil }),
+		})
 		req := request(noon)
 		req.Grade = core.Plain
 		b.worker.Handle(context.Background(), delivery(req))
 		r := b.reply()
-		if calls != tt.calls || r.Outcome != tt.outcome || r.Outcome != core.OutcomeDone && (r.Error.Code != "ledger" || !strings.Contains(r.Error.Message, "not called")) {
+		if calls != tt.calls || r.Outcome != tt.outcome ||
+			r.Outcome != core.OutcomeDone && (r.Error.Code != "ledger" ||
+				!strings.Contains(r.Error.Message, "not called")) {
 			t.Errorf("%s: %d calls, reply %+v %+v", name, calls, r, r.Error)
 		}
 	}
@@ -236,7 +299,10 @@ func (l *lateLedger) Move(ctx context.Context, e port.LedgerEntry) error {
 func TestASlowLedgerLeavesNoDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ledger, calls := &lateLedger{memory.NewLedger(), []time.Duration{1900 * time.Millisecond, 1900 * time.Millisecond}}, 0
-		b := newBench(t, memory.NewClock(noon), worker.Config{Ledger: ledger, Operations: charge(func(context.Context, worker.Call) (any, error) { calls++; return nil, nil })})
+		b := newBench(t, memory.NewClock(noon), worker.Config{
+			Ledger:     ledger,
+			Operations: charge(func(context.Context, worker.Call) (any, error) { calls++; return nil, nil }),
+		})
 		req := request(noon)
 		req.Grade, req.Timeout = core.Plain, core.Second
 		b.worker.Handle(t.Context(), delivery(req))
@@ -275,7 +341,13 @@ func TestALedgerThatDoesNotAnswer(t *testing.T) {
 	for reads, want := range map[bool]time.Duration{true: 3 * time.Second, false: 2 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			calls := 0
-			b := newBench(t, port.ClockFunc(time.Now), worker.Config{Ledger: stuckLedger{memory.NewLedger(), reads}, Operations: charge(func(context.Context, worker.Call) (any, error) { calls++; return nil, nil })})
+			b := newBench(t, port.ClockFunc(time.Now), worker.Config{
+				Ledger: stuckLedger{memory.NewLedger(), reads},
+				Operations: charge(func(context.Context, worker.Call) (any, error) {
+					calls++
+					return nil, nil
+				}),
+			})
 			start := time.Now()
 			req := request(start)
 			req.Grade, req.Timeout = core.Plain, core.Second

@@ -65,7 +65,7 @@ func (r *reporter) report(ctx context.Context, percent int, note string) error {
 	}
 	q := r.h.req
 	report := replyID{q.OrderID, q.Run, q.Step, q.Attempt, 0}.reply(w.Agent, message.Progress)
-	report.Percent, report.Note = percent, core.ShortNote(note)
+	report.Percent, report.Note = percent, core.ShortNote(core.RedactText(note))
 	if err := w.send(ctx, w.Replies, report, min(w.SendTimeout, left)); err != nil {
 		return err
 	}

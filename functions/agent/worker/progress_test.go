@@ -53,7 +53,8 @@ func TestProgressGivesTime(t *testing.T) {
 // P43: an operation that stops reporting ends with the step's timeout, one that reports for ever at its maxDuration.
 func TestNoProgressEndsTheCall(t *testing.T) {
 	for name, c := range map[string]struct{ reports, took time.Duration }{
-		"none": {0, time.Minute}, "one": {time.Second, time.Minute}, "for ten minutes": {10 * time.Minute, 11 * time.Minute}, "for ever": {2 * time.Hour, time.Hour},
+		"none": {0, time.Minute}, "one": {time.Second, time.Minute},
+		"for ten minutes": {10 * time.Minute, 11 * time.Minute}, "for ever": {2 * time.Hour, time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -171,9 +172,26 @@ func TestADeferredCallIsAnsweredLater(t *testing.T) {
 		{Schema: 1, Outcome: core.OutcomeRetryLater, RetryAfter: core.Minute},
 	} {
 		r := all[i]
-		if r.OrderID != "o-1" || r.Run != 1 || r.Step != "pay" || r.Attempt != 1 || r.Agent != "payment" || r.Operation != core.Do ||
-			r.Schema != want.Schema || r.Outcome != want.Outcome || r.Percent != want.Percent || r.Note != want.Note || r.Until != want.Until || r.RetryAfter != want.RetryAfter {
-			t.Errorf("%d: %+v", i, r)
+		for _, field := range []struct {
+			name      string
+			got, want any
+		}{
+			{"OrderID", r.OrderID, "o-1"},
+			{"Run", r.Run, 1},
+			{"Step", r.Step, "pay"},
+			{"Attempt", r.Attempt, 1},
+			{"Agent", r.Agent, "payment"},
+			{"Operation", r.Operation, core.Do},
+			{"Schema", r.Schema, want.Schema},
+			{"Outcome", r.Outcome, want.Outcome},
+			{"Percent", r.Percent, want.Percent},
+			{"Note", r.Note, want.Note},
+			{"Until", r.Until, want.Until},
+			{"RetryAfter", r.RetryAfter, want.RetryAfter},
+		} {
+			if field.got != field.want {
+				t.Errorf("reply %d: %s is %v, want %v", i, field.name, field.got, field.want)
+			}
 		}
 	}
 	if string(all[1].Output) != `{"id":7}` || all[2].Error.Code != "gone" || all[3].Error.Code != "failed" {
@@ -184,7 +202,10 @@ func TestADeferredCallIsAnsweredLater(t *testing.T) {
 		t.Errorf("after its stopBy: %v", err)
 	}
 	encoded := base64.RawURLEncoding.EncodeToString
-	for _, bad := range []string{"", "x", "e30", "!!", id[:20], encoded([]byte(`{"step":"a","attempt":1}`)), encoded([]byte(`{"task":"o","attempt":1}`)), encoded([]byte(`{"task":"o","step":"a"}`))} {
+	for _, bad := range []string{
+		"", "x", "e30", "!!", id[:20], encoded([]byte(`{"step":"a","attempt":1}`)),
+		encoded([]byte(`{"task":"o","attempt":1}`)), encoded([]byte(`{"task":"o","step":"a"}`)),
+	} {
 		if err := replies.Done(ctx, bad, nil); err == nil || !strings.Contains(err.Error(), "no reply ID") {
 			t.Errorf("%q: %v", bad, err)
 		}

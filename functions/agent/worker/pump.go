@@ -59,8 +59,12 @@ func (p *Pump) Run(ctx context.Context) error {
 	defer stop()
 	r := &running{Pump: p, held: newHolds(p.Queue, p.Visibility, p.Log), deleted: make(chan string, p.Concurrency)}
 	var attendants sync.WaitGroup
-	attendants.Go(func() { r.held.keep(work) })
-	attendants.Go(r.deleteAll)
+	attendants.Go(func() {
+		port.Always(work, p.Log, "keeping requests invisible", func() { r.held.keep(work) })
+	})
+	attendants.Go(func() {
+		port.Always(context.WithoutCancel(ctx), p.Log, "deleting requests", r.deleteAll) // until the channel is closed
+	})
 	r.receive(ctx, work)
 	err := r.drain(stop)
 	stop()
@@ -98,13 +102,18 @@ func (r *running) receive(ctx, work context.Context) {
 			}
 			break
 		}
-		deliveries, err := r.Queue.Receive(ctx, free, r.Wait, r.Visibility)
+		var deliveries []port.Delivery
+		err := port.Guard(r.Log, "receiving", func() (err error) {
+			deliveries, err = r.Queue.Receive(ctx, free, r.Wait, r.Visibility)
+			return err
+		})
 		for i := range deliveries {
 			r.held.add(deliveries[i].Receipt)
 			r.busy.Go(func() {
 				defer func() { <-room }()
+				defer r.held.remove(deliveries[i].Receipt) // also if it panicked: the request comes again
 				growStack()
-				r.handle(work, deliveries[i])
+				_ = port.Guard(r.Log, "handling a request", func() error { r.handle(work, deliveries[i]); return nil })
 			})
 		}
 		for range free - len(deliveries) {
@@ -173,7 +182,7 @@ func (r *running) deleteAll() {
 // little more to return.
 func (r *running) drain(stop func()) error {
 	ended := make(chan struct{})
-	go func() {
+	go func() { // it panics nowhere
 		r.busy.Wait()
 		close(r.deleted) // all that send on it have ended
 		close(ended)

@@ -426,3 +426,40 @@ func TestPumpsThatAreRefused(t *testing.T) {
 type discard struct{ port.Queue }
 
 func (discard) Send(_ context.Context, ms []port.Message) []error { return make([]error, len(ms)) }
+
+// panickyQueue panics at the first call of each kind.
+type panickyQueue struct {
+	port.Queue
+	received, deleted atomic.Int32
+}
+
+func (q *panickyQueue) Receive(ctx context.Context, n int, wait, visibility time.Duration) ([]port.Delivery, error) {
+	if q.received.Add(1) == 1 {
+		panic("receive")
+	}
+	return q.Queue.Receive(ctx, n, wait, visibility)
+}
+
+func (q *panickyQueue) Delete(ctx context.Context, receipts []string) []error {
+	if q.deleted.Add(1) == 1 {
+		panic("delete")
+	}
+	return q.Queue.Delete(ctx, receipts)
+}
+
+// A queue that panics ends no pump: it receives again, and deletes what comes again.
+func TestAPumpGoesOnAfterPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(always(nil, nil))})
+		q := &panickyQueue{Queue: b.queue("requests-payment")}
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan error, 1)
+		go func() { ended <- (&worker.Pump{Queue: q, Worker: b.worker}).Run(ctx) }()
+		b.ask(1, time.Hour)
+		time.Sleep(2 * time.Minute)
+		cancel()
+		if err := <-ended; err != nil || len(b.replies()) == 0 || b.depth() != (port.Depth{}) {
+			t.Errorf("%v, %d replies, %+v", err, len(b.replies()), b.depth())
+		}
+	})
+}

@@ -59,7 +59,7 @@ func (w *Worker) Handle(ctx context.Context, d port.Delivery) (v Verdict) {
 		if p := recover(); p != nil {
 			w.counters.panics.Add(1)
 			w.Log.Error("handling a request panicked; it is returned to the queue", "agent", w.Agent, "messageId", d.ID,
-				"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+				"panic", core.RedactText(fmt.Sprint(p)), "stack", string(debug.Stack()))
 			v = w.nack(0)
 		}
 	}()

@@ -167,17 +167,41 @@ func TestOutcomes(t *testing.T) {
 		text    string
 		after   core.Duration
 	}{
-		"unclassified":          {always(nil, boom), core.OutcomeRetryLater, "failed", "boom", 0},
-		"permanent":             {always(nil, worker.Permanent(boom)), core.OutcomeFailed, "failed", "boom", 0},
-		"permanent, wrapped":    {always(nil, fmt.Errorf("pay: %w", worker.WithCode(worker.Permanent(boom), "no-funds"))), core.OutcomeFailed, "no-funds", "pay: boom", 0},
-		"transient again":       {always(nil, worker.Transient(worker.Permanent(boom))), core.OutcomeRetryLater, "failed", "boom", 0},
-		"retry after":           {always(nil, worker.RetryAfter(boom, time.Hour)), core.OutcomeRetryLater, "failed", "boom", 3600_000},
-		"no effect":             {always(nil, worker.NoEffect(worker.Permanent(boom))), core.OutcomeFailed, "failed", "boom", 0},
-		"a panic":               {func(context.Context, worker.Call) (any, error) { panic("secret") }, core.OutcomeRetryLater, "panic", "log", 0},
-		"too large":             {always(strings.Repeat("x", worker.MaxOutput), nil), core.OutcomeFailed, "output-too-large", "49152", 0},
-		"large enough":          {always(strings.Repeat("x", worker.MaxOutput-2), nil), core.OutcomeDone, "", "", 0},
-		"no JSON":               {always(json.RawMessage("{"), nil), core.OutcomeFailed, "output", "not JSON", 0},
-		"nested too deep":       {always(json.RawMessage(strings.Repeat("[", 65)+strings.Repeat("]", 65)), nil), core.OutcomeFailed, "output", "deeper than 64 levels", 0},
+		"unclassified": {always(nil, boom), core.OutcomeRetryLater, "failed", "boom", 0},
+		"permanent":    {always(nil, worker.Permanent(boom)), core.OutcomeFailed, "failed", "boom", 0},
+		"permanent, wrapped": {
+			always(nil, fmt.Errorf("pay: %w", worker.WithCode(worker.Permanent(boom), "no-funds"))),
+			core.OutcomeFailed, "no-funds", "pay: boom", 0,
+		},
+		"transient again": {
+			always(nil, worker.Transient(worker.Permanent(boom))), core.OutcomeRetryLater, "failed", "boom",
+			0,
+		},
+		"retry after": {
+			always(nil, worker.RetryAfter(boom, time.Hour)), core.OutcomeRetryLater, "failed", "boom",
+			3600_000,
+		},
+		"no effect": {
+			always(nil, worker.NoEffect(worker.Permanent(boom))), core.OutcomeFailed, "failed", "boom", 0,
+		},
+		"a panic": {
+			func(context.Context, worker.Call) (any, error) { panic("secret") }, core.OutcomeRetryLater,
+			"panic", "log", 0,
+		},
+		"too large": {
+			always(strings.Repeat("x", worker.MaxOutput), nil), core.OutcomeFailed, "output-too-large",
+			"49152", 0,
+		},
+		"large enough": {
+			always(strings.Repeat("x", worker.MaxOutput-2), nil), core.OutcomeDone, "", "", 0,
+		},
+		"no JSON": {
+			always(json.RawMessage("{"), nil), core.OutcomeFailed, "output", "not JSON", 0,
+		},
+		"nested too deep": {
+			always(json.RawMessage(strings.Repeat("[", 65)+strings.Repeat("]", 65)), nil), core.OutcomeFailed,
+			"output", "deeper than 64 levels", 0,
+		},
 		"nested deep enough":    {always(json.RawMessage(strings.Repeat("[", 64)+strings.Repeat("]", 64)), nil), core.OutcomeDone, "", "", 0},
 		"cannot be JSON":        {always(make(chan int), nil), core.OutcomeFailed, "output", "cannot be written", 0},
 		"a very long text":      {always(nil, errors.New(strings.Repeat("é", 5000))), core.OutcomeRetryLater, "failed", "…", 0},
@@ -195,7 +219,8 @@ func TestOutcomes(t *testing.T) {
 			if r.Outcome != tt.outcome || r.RetryAfter != tt.after || (r.Error == nil) != (tt.code == "") {
 				t.Fatalf("reply %+v", r)
 			}
-			if r.Error != nil && (r.Error.Code != tt.code || !strings.Contains(r.Error.Message, tt.text) || len(r.Error.Message) > core.MaxMessage || strings.Contains(r.Error.Message, "secret")) {
+			if r.Error != nil && (r.Error.Code != tt.code || !strings.Contains(r.Error.Message, tt.text) ||
+				len(r.Error.Message) > core.MaxMessage || strings.Contains(r.Error.Message, "secret")) {
 				t.Errorf("error %+v", r.Error)
 			}
 		})
@@ -366,7 +391,10 @@ func (f failing) Send(_ context.Context, ms []port.Message) []error {
 
 func TestARequestIsKeptUntilItsReplyWasTaken(t *testing.T) {
 	clock := memory.NewClock(noon)
-	b := newBench(t, clock, worker.Config{Operations: charge(always(nil, nil)), Replies: failing{err: port.ErrUnavailable}, Quarantine: failing{err: port.ErrUnavailable}})
+	b := newBench(t, clock, worker.Config{
+		Operations: charge(always(nil, nil)), Replies: failing{err: port.ErrUnavailable},
+		Quarantine: failing{err: port.ErrUnavailable},
+	})
 	for name, d := range map[string]port.Delivery{"a reply": delivery(request(noon)), "quarantine": {Message: port.Message{Body: []byte("{")}}} {
 		if v := b.worker.Handle(context.Background(), d); v.Delete {
 			t.Errorf("%s could not be sent, and the message is gone", name)
@@ -533,8 +561,20 @@ func TestBreaker(t *testing.T) {
 		again := first
 		again.Received = 4 // held back often enough
 		b.worker.Handle(context.Background(), again)
-		if r := b.reply(); calls.Load() != 3 || r.Error.Code != "breaker-open" || r.Outcome != core.OutcomeRetryLater || r.RetryAfter <= 0 || r.RetryAfter > 10_000 {
-			t.Errorf("open: %d calls, reply %+v %+v", calls.Load(), r, r.Error)
+		r := b.reply()
+		for _, field := range []struct {
+			name      string
+			got, want any
+		}{
+			{"calls", int(calls.Load()), 3},
+			{"r.Error.Code", r.Error.Code, "breaker-open"},
+			{"r.Outcome", r.Outcome, core.OutcomeRetryLater},
+			{"r.RetryAfter > 0", r.RetryAfter > 0, true},
+			{"r.RetryAfter <= 10_000", r.RetryAfter <= 10_000, true},
+		} {
+			if field.got != field.want {
+				t.Errorf("%s is %v, want %v: open: %d calls, reply %+v %+v", field.name, field.got, field.want, calls.Load(), r, r.Error)
+			}
 		}
 		if state := b.worker.Stats().Breakers["charge"]; state != "open" {
 			t.Errorf("state %q", state)

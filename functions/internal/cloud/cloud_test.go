@@ -181,6 +181,7 @@ func TestOpen(t *testing.T) {
 	if err := engine.Alerts.Raise(ctx, core.RaiseAlert{OrderID: "o-1"}); err != nil {
 		t.Error(err)
 	}
+	engine.Alerts.(*cloud.Alerts).Wait(ctx)
 	if held, err := engine.Leases.Acquire(ctx, "3", "me", engine.Clock.Now(), time.Minute); err != nil || !held {
 		t.Errorf("lease: %v, %v", held, err)
 	}
@@ -202,6 +203,7 @@ func TestLinkToTheLog(t *testing.T) {
 			if err := engine.Alerts.Raise(t.Context(), core.RaiseAlert{OrderID: "o-1"}); err != nil {
 				t.Fatal(err)
 			}
+			engine.Alerts.(*cloud.Alerts).Wait(t.Context())
 			var byProtocol struct{ Default string }
 			var alert message.Alert
 			if err := errors.Join(json.Unmarshal([]byte(s.Published()[0]), &byProtocol), json.Unmarshal([]byte(byProtocol.Default), &alert)); alert.Logs != link {

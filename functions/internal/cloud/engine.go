@@ -24,15 +24,20 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-// Open makes what a deployed Scheduler or Supervisor stands on, once for the life of the process; it makes no network
-// calls (rule 13). current are the definitions for new orders; nil where none are submitted. Its alerts are the incidents.
-func Open(c aws.Config, d deployment.Engine, current map[string]*core.Definition, log *slog.Logger) (engine.Parts, *incident.Incidents) {
+// Open makes what a deployed Scheduler or Supervisor stands on, once for the life of the process; it makes no
+// network calls (rule 13). current are the definitions for new orders; nil where none are submitted. The
+// function calls Alerts.Wait at the end of each invocation.
+func Open(
+	c aws.Config, d deployment.Engine, current map[string]*core.Definition, log *slog.Logger,
+) (engine.Parts, *Alerts) {
 	store := dynamo.New(dynamo.NewHandlerClient(c),
 		dynamo.Tables{Orders: d.Orders, Tasks: d.Tasks, Definitions: d.Definitions},
 		dynamo.Options{Shards: d.Shards, FinishedIndex: d.Finished, TTL: d.TaskTTL})
-	incidents := incident.New(incident.Config{
-		Records: store.Schedules(), Tasks: store, Publish: publishing(sns.New(sdk.NewFromConfig(c).Publish, d.Alerts, 0), d),
-		Clock: port.ClockFunc(time.Now), Window: d.Window, Reminder: d.Reminder, Log: log,
+	alerts := &Alerts{}
+	alerts.Incidents = incident.New(incident.Config{
+		Records: store.Schedules(), Tasks: store, Go: alerts.start,
+		Publish: publishing(sns.New(sdk.NewFromConfig(c).Publish, d.Alerts, 0), d),
+		Clock:   port.ClockFunc(time.Now), Window: d.Window, Reminder: d.Reminder, Log: log,
 	})
 	return engine.Parts{
 		State: state.New(state.Config{
@@ -41,13 +46,13 @@ func Open(c aws.Config, d deployment.Engine, current map[string]*core.Definition
 		}),
 		Leases: store,
 		Queues: Queues(c, d.Queues, d.ReplyTo),
-		Alerts: incidents,
+		Alerts: alerts,
 		Clock:  port.ClockFunc(time.Now),
 		Name:   d.Instance,
 		// The clocks of two machines differ.
 		WakeSlack: time.Second,
 		Logger:    log,
-	}, incidents
+	}, alerts
 }
 
 // publishing publishes alerts, completed with what only the deployment knows.

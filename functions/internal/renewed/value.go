@@ -7,8 +7,13 @@ import (
 	"time"
 )
 
-// retryAfter is when a value is read again that could not be read.
-const retryAfter = 10 * time.Second
+const (
+	// retryAfter is when a value is read again that could not be read.
+	retryAfter = 10 * time.Second
+	// renewTime is how long a reader waits for a new value while there is an old one: handlings do not stand
+	// still because a service does.
+	renewTime = 2 * time.Second
+)
 
 // Value is safe for concurrent use. Get and Now are required.
 type Value[T any] struct {
@@ -29,6 +34,11 @@ func (v *Value[T]) Read(ctx context.Context, age time.Duration) (T, error) {
 	now := v.Now()
 	if v.known && now.Sub(v.at) < age {
 		return v.value, nil
+	}
+	if v.known {
+		limited, cancel := context.WithTimeout(ctx, renewTime)
+		defer cancel()
+		ctx = limited
 	}
 	got, err := v.Get(ctx)
 	switch {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/functions/internal/renewed"
@@ -44,4 +45,27 @@ func TestValue(t *testing.T) {
 			t.Errorf("%+v: read %d times, %d times in vain, %v", c, got, stale, err)
 		}
 	}
+}
+
+// What cannot be read again, because its service does not answer, holds a reader up for two seconds at most,
+// and no other one for ten.
+func TestServiceThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gets := 0
+		v := &renewed.Value[int]{Now: time.Now, Get: func(ctx context.Context) (int, error) {
+			if gets++; gets == 1 {
+				return 1, nil
+			}
+			<-ctx.Done()
+			return 0, ctx.Err()
+		}}
+		_, _ = v.Read(t.Context(), time.Minute)
+		time.Sleep(time.Minute)
+		for i, want := range []time.Duration{2 * time.Second, 0, 0} {
+			began := time.Now()
+			if got, err := v.Read(t.Context(), time.Minute); got != 1 || err != nil || time.Since(began) != want {
+				t.Errorf("reader %d: %d, %v, after %s", i, got, err, time.Since(began))
+			}
+		}
+	})
 }

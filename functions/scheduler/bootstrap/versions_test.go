@@ -45,7 +45,7 @@ steps:
 	asking = `workflow: asking
 steps:
   seat: {agent: inventory, operation: reserve, timeout: 1m, onFailure: undo, undo: release, grade: fenced}
-  agree: {approval: {question: "Go?", answers: [yes, no], timeout: 1h, onTimeout: undo}, after: [seat]}
+  agree: {approval: {question: "Go?", answers: ['yes', 'no'], timeout: 1h, onTimeout: undo}, after: [seat]}
   pay: {agent: payment, operation: charge, after: [agree], timeout: 1m, onFailure: undo, undo: refund, grade: fenced}
 `
 )

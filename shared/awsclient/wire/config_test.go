@@ -92,7 +92,8 @@ func TestEnvironmentMissing(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s is not in %v", want, err)
 		}
-		if _, err := wire.Environment(environment(map[string]string{want: ""}), wire.Options{}); err == nil || strings.Count(err.Error(), "is not set") != 1 || !strings.Contains(err.Error(), want) {
+		if _, err := wire.Environment(environment(map[string]string{want: ""}), wire.Options{}); err == nil ||
+			strings.Count(err.Error(), "is not set") != 1 || !strings.Contains(err.Error(), want) {
 			t.Errorf("without %s: %v", want, err)
 		}
 	}
@@ -103,8 +104,23 @@ func TestEnvironmentMissing(t *testing.T) {
 func TestDefaultsAreStated(t *testing.T) {
 	for _, c := range []struct{ given, attempts, connections, kept int }{{0, 4, 0, 64}, {3, 3, 8, 8}} {
 		config, err := wire.Environment(environment(nil), wire.Options{MaxAttempts: c.given})
-		if err != nil || config.RetryMode != aws.RetryModeStandard || config.RetryMaxAttempts != c.attempts || config.Retryer().MaxAttempts() != c.attempts || config.BaseEndpoint != nil {
-			t.Errorf("%+v: retries %q, %d attempts, endpoint %v, %v", c, config.RetryMode, config.RetryMaxAttempts, config.BaseEndpoint, err)
+		if err != nil {
+			t.Fatalf("%+v: retries %q, %d attempts, endpoint %v, %v", c, config.RetryMode, config.RetryMaxAttempts, config.BaseEndpoint, err)
+		}
+		for _, field := range []struct {
+			name      string
+			got, want any
+		}{
+			{"config.RetryMode", config.RetryMode, aws.RetryModeStandard},
+			{"config.RetryMaxAttempts", config.RetryMaxAttempts, c.attempts},
+			{"config.Retryer().MaxAttempts()", config.Retryer().MaxAttempts(), c.attempts},
+			{"config.BaseEndpoint is nil", config.BaseEndpoint == nil, true},
+		} {
+			if field.got != field.want {
+				t.Errorf("%s is %v, want %v: %+v: retries %q, %d attempts, endpoint %v, %v", field.name,
+					field.got, field.want, c, config.RetryMode, config.RetryMaxAttempts,
+					config.BaseEndpoint, err)
+			}
 		}
 		transport := wire.BuildableClient(c.connections).GetTransport()
 		if transport.MaxIdleConnsPerHost != c.kept || transport.MaxIdleConns != 2*c.kept {

@@ -8,11 +8,29 @@ import (
 	"github.com/aws/smithy-go/middleware"
 )
 
-type callTimeout struct{}
+// AttemptTimeout is the limit of one attempt of a call that a service answers in milliseconds.
+const AttemptTimeout = 3 * time.Second
 
-// WithCallTimeout gives the calls made with this context another limit: a long poll needs it.
+type (
+	callTimeout struct{}
+	serviceWait struct{}
+)
+
+// WithCallTimeout gives the calls made with this context another limit.
 func WithCallTimeout(ctx context.Context, limit time.Duration) context.Context {
 	return context.WithValue(ctx, callTimeout{}, limit)
+}
+
+// WithWait makes the limits of a call and of each of its attempts longer by the time that the service is asked
+// to wait, as a long poll of SQS does.
+func WithWait(ctx context.Context, wait time.Duration) context.Context {
+	return context.WithValue(ctx, serviceWait{}, wait)
+}
+
+// waitOf returns the time that WithWait has set, or 0.
+func waitOf(ctx context.Context) time.Duration {
+	wait, _ := ctx.Value(serviceWait{}).(time.Duration)
+	return wait
 }
 
 // LimitTime ends each call, with all its attempts, after the limit (rule 13).
@@ -24,7 +42,7 @@ func LimitTime(limit time.Duration) func(*middleware.Stack) error {
 				if other, ok := ctx.Value(callTimeout{}).(time.Duration); ok {
 					own = other
 				}
-				ctx, cancel := context.WithTimeout(ctx, own)
+				ctx, cancel := context.WithTimeout(ctx, own+waitOf(ctx))
 				defer cancel()
 				return next.HandleInitialize(ctx, in)
 			}), middleware.Before)
@@ -36,6 +54,7 @@ func LimitTime(limit time.Duration) func(*middleware.Stack) error {
 func LimitAttempts(limit time.Duration) func(*middleware.Stack) error {
 	each := middleware.FinalizeMiddlewareFunc("StepkeeperAttemptTimeout",
 		func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
+			limit := limit + waitOf(ctx)
 			own, cancel := context.WithTimeout(ctx, limit)
 			defer cancel()
 			out, metadata, err := next.HandleFinalize(own, in)

@@ -32,6 +32,11 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the body of a request: %w", err)
 	}
+	if len(data) == 0 { // net/http sends an empty body of unknown length in chunks
+		own := *req
+		own.Body, own.GetBody, own.ContentLength = http.NoBody, nil, 0
+		return next.RoundTrip(&own)
+	}
 	own := *req // the original must not be changed; headers and context are only read
 	own.Body = io.NopCloser(bytes.NewReader(data))
 	own.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }

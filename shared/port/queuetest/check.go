@@ -185,10 +185,31 @@ func (s *suite) answered(answers <-chan answer) answer {
 	select {
 	case a := <-answers:
 		return a
-	case <-time.After(10*time.Second + 30*s.unit):
+	case <-time.After(s.pollLimit()):
 		s.Fatal("the long poll does not end")
 		return answer{}
 	}
+}
+
+// pollLimit bounds each wait for a long poll, so that a lost wake-up fails the case within seconds. Where the clock
+// stands still only the goroutines need time.
+func (s *suite) pollLimit() time.Duration {
+	if s.Advance != nil {
+		return 10 * time.Second
+	}
+	return 10*time.Second + 30*s.unit
+}
+
+// firstAnswered blocks until one of the polls has an answer, and returns the index of that poll.
+func (s *suite) firstAnswered(polls ...<-chan answer) int {
+	s.Helper()
+	for deadline := time.Now().Add(s.pollLimit()); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if i := slices.IndexFunc(polls, func(p <-chan answer) bool { return len(p) > 0 }); i >= 0 {
+			return i
+		}
+	}
+	s.Fatalf("none of %d long polls ends", len(polls))
+	return -1
 }
 
 // waiting checks that a poll has not ended.

@@ -3,7 +3,6 @@ package queuetest
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -62,9 +61,7 @@ var togetherCases = []testCase{
 			polls = append(polls, s.poll(ctx, q, 20*s.unit))
 		}
 		s.send(q, "a")
-		for !slices.ContainsFunc(polls, func(p <-chan answer) bool { return len(p) > 0 }) {
-			time.Sleep(time.Millisecond)
-		}
+		s.firstAnswered(polls...)
 		cancel()
 		received := 0
 		for _, p := range polls {
@@ -83,8 +80,10 @@ func (s *suite) exchange(handle func(q port.Queue, deliveries []port.Delivery, r
 	const senders, receivers = 4, 16
 	q := s.queue(plain)
 	each := s.options.Messages / senders
-	ctx, cancel := context.WithTimeout(s.ctx, time.Minute)
+	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
+	stalled := time.AfterFunc(s.pollLimit(), cancel) // where no message arrives for so long
+	defer stalled.Stop()
 	var mu sync.Mutex
 	received := map[string]int{}
 	var done sync.WaitGroup
@@ -102,6 +101,7 @@ func (s *suite) exchange(handle func(q port.Queue, deliveries []port.Delivery, r
 					}
 					mu.Lock()
 					received[string(d.Body)]++
+					stalled.Reset(s.pollLimit())
 					if len(received) == senders*each {
 						cancel()
 					}

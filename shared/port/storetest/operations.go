@@ -36,6 +36,9 @@ func write(id string, expected int64, changes ...func(*port.Write)) port.Write {
 	for _, change := range changes {
 		change(&w)
 	}
+	if w.Record.State == "Error" && w.Record.Bucket == port.DueBucket { // nothing of it is in flight
+		w.Record.Bucket = port.AttentionBucket
+	}
 	return w
 }
 

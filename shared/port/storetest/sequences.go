@@ -85,6 +85,9 @@ func (p *sequence) write(r *rapid.T) port.Write {
 	w := write(id, expected, created(epoch.Add(time.Duration(p.created)*time.Millisecond)), holding(document(sizes.Draw(r, "size"))),
 		in(buckets.Draw(r, "bucket"), at(seconds.Draw(r, "at"))))
 	w.Record.State = states.Draw(r, "state")
+	if w.Record.State == "Error" && w.Record.Bucket == port.DueBucket { // nothing of it is in flight
+		w.Record.Bucket = port.AttentionBucket
+	}
 	if expected == 0 {
 		w.Order.ContentHash = fmt.Sprint(p.created)
 		switch rapid.IntRange(0, 5).Draw(r, "kind") {

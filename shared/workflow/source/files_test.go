@@ -95,13 +95,18 @@ func TestChildren(t *testing.T) {
 	if got := family.Steps[0].Each.Definition; got != hashes["leaf"] || family.Schema != 2 {
 		t.Errorf("pinned %q, schema %d", got, family.Schema)
 	}
-	if of, _ := source.LoadFile("testdata/children/of-pivot.yaml", source.Options{}); of == nil || !of.Steps[0].PointOfNoReturn || of.Steps[0].OnFailure != core.OnFailureStop {
+	if of, _ := source.LoadFile("testdata/children/of-pivot.yaml", source.Options{}); of == nil ||
+		!of.Steps[0].PointOfNoReturn || of.Steps[0].OnFailure != core.OnFailureStop {
 		t.Errorf("children with a point of no return: %+v", of)
 	}
 }
 
 func TestGraph(t *testing.T) {
-	for _, file := range []string{"../../../workflows/order.yaml", "../../../workflows/provision.yaml", "testdata/good/full.yaml", "testdata/good/waits.yaml", "testdata/good/fails.yaml", "testdata/good/answers.yaml", "testdata/good/asks.yaml", "testdata/good/continue.yaml"} {
+	for _, file := range []string{
+		"../../../workflows/order.yaml", "../../../workflows/provision.yaml", "testdata/good/full.yaml",
+		"testdata/good/waits.yaml", "testdata/good/fails.yaml", "testdata/good/answers.yaml",
+		"testdata/good/asks.yaml", "testdata/good/continue.yaml",
+	} {
 		d, problems := source.LoadFile(file, source.Options{})
 		if d == nil {
 			t.Fatal(problems)

@@ -53,6 +53,10 @@ func (g *guard) token(t *token.Token) (what, fix string) {
 	case token.SequenceEntryType:
 		g.close(t.Position.Column)
 	case token.MappingValueType:
+		if g.flow > 0 && adjoins(t) {
+			return fmt.Sprintf("%.40s:%.40s has no space after its colon", t.Prev.Value, t.Next.Value),
+				"quote it, if a text is meant, or write a space after the colon"
+		}
 		if what, fix := g.field(t); what != "" {
 			return what, fix
 		}
@@ -64,6 +68,14 @@ func (g *guard) token(t *token.Token) (what, fix string) {
 		return fmt.Sprintf("lists and mappings are nested deeper than %d levels", maxNesting), "flatten it"
 	}
 	return "", ""
+}
+
+// adjoins reports whether a colon stands between two unquoted values, as in [12:30]. The library takes that for a
+// mapping, and other readers for a text.
+func adjoins(colon *token.Token) bool {
+	next := colon.Next
+	return colon.Prev != nil && next != nil && plain(colon.Prev) && plain(next) &&
+		next.Position.Line == colon.Position.Line && next.Position.Column == colon.Position.Column+1
 }
 
 // close ends the mappings that stand further right than a column.

@@ -69,6 +69,44 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// Values that readers of YAML type differently are refused, and those of the core schema are what they say.
+func TestScalars(t *testing.T) {
+	file := func(value string) []byte {
+		return []byte("\ufeff" + strings.TrimSuffix(steps(1, false), "}\n") + ", input: [" + value + "]}\n")
+	}
+	for _, value := range []string{"02134", "0755", "-012", "00.5", "1_000", "0b11", "+0x10", "yes", "No", "on", "OFF", "2026-01-31", "2026-01-31T08:00:00Z", "12:30", "1:30:00"} {
+		_, problems := source.Parse("test.yaml", file(value), source.Options{})
+		if text := problems.Error(); strings.Contains(value, ":") && strings.Contains(text, "has no space after its colon") {
+			continue // in a list; the library does not read it as one value
+		} else if !strings.Contains(text, value+" is ") || !strings.Contains(text, "fix: quote it") {
+			t.Errorf("%s: %s", value, text)
+		}
+		if err := source.CheckScalars([]byte("a: " + value)); err == nil || !strings.Contains(err.Error(), "line 1, column 4: "+value+" is ") {
+			t.Errorf("%s: %v", value, err)
+		}
+		for _, quoted := range []string{"'" + value + "'", `"` + value + `"`} {
+			if _, problems := source.Parse("test.yaml", file(quoted), source.Options{}); len(problems) > 0 {
+				t.Errorf("%s: %v", quoted, problems)
+			}
+		}
+		if err := source.CheckScalars([]byte(value + ": |\n  " + value + "\n")); err != nil {
+			t.Errorf("a key and a block %s: %v", value, err)
+		}
+	}
+	for value, want := range map[string]string{"1e3": "1e3", "+7": "7", "-.5": "-0.5", "1.": "1", "1.e2": "1e2", "0x1F": "31", "0o17": "15", "1E-3": "1E-3", "0": "0", "0.50": "0.50",
+		"1.2.3": `"1.2.3"`, "e3": `"e3"`, "12345678901234567890": "12345678901234567890", "true": "true", "~": "null", "0.0.0.0": `"0.0.0.0"`, "y": `"y"`} {
+		d, problems := source.Parse("test.yaml", file(value), source.Options{})
+		if d == nil || string(d.Steps[0].Input) != "["+want+"]" {
+			t.Errorf("%s: %v", value, problems)
+		}
+	}
+	for _, value := range []string{"1e1000", strings.Repeat("7", 129), "1e9999999"} {
+		if _, problems := source.Parse("test.yaml", file(value), source.Options{}); !strings.Contains(problems.Error(), "an exponent beyond ±999") {
+			t.Errorf("%.20s: %v", value, problems)
+		}
+	}
+}
+
 func nested(depth int) string {
 	var b strings.Builder
 	for i := range depth {
@@ -131,7 +169,7 @@ func TestLoadDir(t *testing.T) {
 	good := strings.ReplaceAll(steps(1, false), "workflow: test", "workflow: NAME")
 	for name, text := range map[string]string{
 		"b.yaml": strings.ReplaceAll(good, "NAME", "second"), "a.yml": strings.ReplaceAll(good, "NAME", "first"),
-		"broken.yaml": "workflow: x\n", "notes.txt": "not a workflow", ".hidden.yaml": "junk",
+		"broken.yaml": "workflow: x\n", "z.yaml": strings.ReplaceAll(good, "NAME", "first"), "notes.txt": "not a workflow", ".hidden.yaml": "junk",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -154,7 +192,8 @@ func TestLoadDir(t *testing.T) {
 	}
 	want := "a.yml first\nb.yaml second\n" +
 		"broken.yaml broken.yaml:1:1: the workflow has no steps; fix: add steps: with at least one step\n" +
-		"sub.yaml sub.yaml: it is not read: it is a directory, not a regular file; fix: put the file itself here, or rename this entry so that it does not end in .yaml or .yml\n"
+		"sub.yaml sub.yaml: it is not read: it is a directory, not a regular file; fix: put the file itself here, or rename this entry so that it does not end in .yaml or .yml\n" +
+		"z.yaml z.yaml: workflow first is defined in a.yml already; fix: give one of them another name\n"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

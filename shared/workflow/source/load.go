@@ -25,8 +25,8 @@ type File struct {
 }
 
 // LoadDir reads every *.yaml and *.yml file of a directory, in the order of their names. It reads
-// regular files that lie in it; any other entry of such a name is a file with a problem. The error is
-// that of the directory. Two files may define the same workflow.
+// regular files that lie in it; any other entry of such a name is a file with a problem. Of two files that define the same workflow
+// the later one has a problem. The error is that of the directory.
 func LoadDir(dir string, opts Options) ([]File, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -39,9 +39,18 @@ func LoadDir(dir string, opts Options) ([]File, error) {
 	}
 	f := &folder{dir: dir, names: workflowsOf(entries), opts: opts, files: map[string]*File{},
 		read: func(name string) ([]byte, error) { return regularfile.ReadIn(root, name, MaxFile+1) }}
-	files := make([]File, len(f.names))
+	files, first := make([]File, len(f.names)), map[string]string{}
 	for i, name := range f.names {
 		files[i] = *f.load(name)
+		def := files[i].Definition
+		switch {
+		case def == nil:
+		case first[def.Name] == "":
+			first[def.Name] = name
+		default:
+			files[i].Definition = nil
+			files[i].Problems = Problems{{File: filepath.ToSlash(filepath.Join(dir, name)), What: "workflow " + def.Name + " is defined in " + first[def.Name] + " already", Fix: "give one of them another name"}}
+		}
 	}
 	return files, nil
 }

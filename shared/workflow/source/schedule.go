@@ -1,6 +1,7 @@
 package source
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -46,9 +47,21 @@ func (b *builder) fires(v *value, s *core.Schedule) {
 	if err == nil {
 		_, err = times.Next(since)
 	}
-	if err != nil {
+	for _, err := range each(err) {
 		b.report.error(at, err.Error(), `write it as in cron: "30 2 * * *" and zone: Europe/Berlin`)
 	}
+}
+
+// each splits a joined error.
+func each(err error) []error {
+	var all interface{ Unwrap() []error }
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &all):
+		return all.Unwrap()
+	}
+	return []error{err}
 }
 
 // scheduled reads the order that is started, which is data and no template.

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -35,6 +34,7 @@ func read(data []byte, r *report) (root *value) {
 			root = nil
 		}
 	}()
+	data = WithoutMark(data)
 	if what, fix := tooLarge(data); what != "" {
 		r.error(position{}, what, fix)
 		return nil
@@ -47,6 +47,10 @@ func read(data []byte, r *report) (root *value) {
 	}
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
+		if what, fix := Tab(yamlMessage(err)); what != "" {
+			r.error(yamlPosition(err), what, fix)
+			return nil
+		}
 		r.error(yamlPosition(err), "YAML: "+yamlMessage(err),
 			"check the indentation and the brackets here and in the line before; put a text in quotes if it holds a colon, a # or begins with one of {[*&!|>%@")
 		return nil
@@ -67,6 +71,14 @@ func read(data []byte, r *report) (root *value) {
 	}
 	b := &treeBuilder{report: r, anchors: map[string]*value{}}
 	return b.build(documents[0].Body, at(documents[0].Body), 0)
+}
+
+// Tab explains the YAML library's error of a line that is indented with a tab; "" if it is another error.
+func Tab(message string) (what, fix string) {
+	if !strings.Contains(message, "'\t'") && !strings.Contains(message, `'\t'`) {
+		return "", ""
+	}
+	return "the line is indented with a tab, and YAML takes only spaces", "replace the tab by spaces"
 }
 
 func tooLarge(data []byte) (what, fix string) {
@@ -131,6 +143,14 @@ func (b *treeBuilder) build(n ast.Node, where position, depth int) *value {
 		b.refuse(v.at, depth)
 		return v
 	}
+	switch n.(type) {
+	case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
+		if what := problemOf(n.GetToken()); what != "" {
+			b.report.error(v.at, what, fixQuote)
+			v.shape, v.text = isText, n.GetToken().Value
+			return v
+		}
+	}
 	switch n := n.(type) {
 	case nil, *ast.NullNode, *ast.CommentNode, *ast.CommentGroupNode:
 		if n == nil {
@@ -138,18 +158,18 @@ func (b *treeBuilder) build(n ast.Node, where position, depth int) *value {
 		}
 	case *ast.StringNode:
 		v.shape, v.text = isText, n.Value
-		// The library takes numbers of more than 64 bits for texts.
-		if n.Token.Type == token.StringType && isDigits(n.Value) {
-			v.shape = isNumber
+		// The library takes numbers of more than 64 bits, and some of the core schema, for texts.
+		if text, err := numberText(n.Value); plain(n.Token) && err == nil {
+			v.shape, v.text = isNumber, text
 		}
 	case *ast.LiteralNode:
 		v.shape, v.text = isText, n.Value.Value
 	case *ast.BoolNode:
 		v.shape, v.truth = isBool, n.Value
 	case *ast.IntegerNode:
-		v.shape, v.text = isNumber, b.number(n.Token, n.Value)
+		v.shape, v.text = isNumber, b.number(n.Token)
 	case *ast.FloatNode:
-		v.shape, v.text = isNumber, b.number(n.Token, n.Value)
+		v.shape, v.text = isNumber, b.number(n.Token)
 	case *ast.InfinityNode, *ast.NanNode:
 		b.report.error(v.at, "a value is not a finite number", "JSON has no such number; write a text in quotes")
 	case *ast.SequenceNode:
@@ -242,20 +262,12 @@ func (b *treeBuilder) refuse(where position, depth int) {
 	b.over = true
 }
 
-// isDigits reports whether an unquoted text is a whole number as JSON has it.
-func isDigits(text string) bool {
-	return strings.Trim(strings.TrimPrefix(text, "-"), "0123456789") == "" && json.Valid([]byte(text))
-}
-
 // number keeps the digits of a number that is one in JSON too, and converts others, like 0x10.
-func (b *treeBuilder) number(t *token.Token, v any) string {
-	if text := strings.TrimSpace(t.Value); json.Valid([]byte(text)) {
-		return text
-	}
-	text, err := json.Marshal(v)
+func (b *treeBuilder) number(t *token.Token) string {
+	text, err := numberText(t.Value)
 	if err != nil {
 		b.report.error(position{t.Position.Line, t.Position.Column}, "a value is not a finite number", "write a text in quotes")
 		return "0"
 	}
-	return string(text)
+	return text
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
@@ -67,8 +68,26 @@ func differ(want, got cost.Shape) []string {
 	near := func(a, b float64) bool { return math.Abs(a-b) < 1e-6 }
 	for n, p := range lines {
 		a, b := p[0], p[1]
-		if !near(a.Calls, b.Calls) || !near(a.Requests, b.Requests) || !near(a.WRU, b.WRU) || !near(a.IndexWRU, b.IndexWRU) || !near(a.RRU, b.RRU) || !near(a.IndexRRU, b.IndexRRU) {
-			all = append(all, fmt.Sprintf("%s %s %s: committed %+v, measured %+v", n.service, n.operation, n.resource, a, b))
+		var differ []string
+		for _, figure := range []struct {
+			name                string
+			committed, measured float64
+		}{
+			{"calls", a.Calls, b.Calls},
+			{"requests", a.Requests, b.Requests},
+			{"WRU", a.WRU, b.WRU},
+			{"WRU of the index", a.IndexWRU, b.IndexWRU},
+			{"RRU", a.RRU, b.RRU},
+			{"RRU of the index", a.IndexRRU, b.IndexRRU},
+		} {
+			if !near(figure.committed, figure.measured) {
+				text := fmt.Sprintf("%s: committed %v, measured %v", figure.name, figure.committed, figure.measured)
+				differ = append(differ, text)
+			}
+		}
+		if len(differ) > 0 {
+			all = append(all,
+				fmt.Sprintf("%s %s %s: %s", n.service, n.operation, n.resource, strings.Join(differ, "; ")))
 		}
 	}
 	for function, n := range want.Invocations {

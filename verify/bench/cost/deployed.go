@@ -108,8 +108,8 @@ func (o options) definition() (*core.Definition, error) {
 		text = strings.Replace(text, "after: [charge]", "after: [pause]", 1) + fmt.Sprintf("  pause: {wait: %ds, after: [charge]}\n", o.wait/core.Second)
 	}
 	for step, asked := range map[string]bool{
-		"  agree: {approval: {question: \"Go on?\", answers: [yes, no], timeout: 1d, onTimeout: undo}, after: [charge]}\n": o.answer,
-		"  agree: {each: \"${ order.items }\", workflow: part, after: [charge]}\n":                                         o.children,
+		"  agree: {approval: {question: \"Go on?\", answers: ['yes', 'no'], timeout: 1d, onTimeout: undo}, after: [charge]}\n": o.answer,
+		"  agree: {each: \"${ order.items }\", workflow: part, after: [charge]}\n":                                             o.children,
 	} {
 		if asked {
 			text = strings.Replace(text, "after: [charge]", "after: [agree]", 1) + step
@@ -213,6 +213,7 @@ func (w *deployed) open(ctx context.Context, endpoint string, sdk aws.Config, de
 	topic := alerts.New(sns.NewFromConfig(sdk).Publish, "arn:aws:sns:us-east-1:000000000000:alerts", 0)
 	clock := port.ClockFunc(w.now)
 	incidents := incident.New(incident.Config{Records: w.store.Schedules(), Tasks: w.store, Clock: clock, Log: w.log(),
+		Go: func(publication func(context.Context)) { publication(ctx) }, // its units count where it is started
 		Publish: func(ctx context.Context, a message.Alert) error {
 			return topic.Send(ctx, a.For("Cost", "--stack Cost"))
 		}})

@@ -34,10 +34,11 @@ func run(ctx context.Context) error {
 	flag.StringVar(&o.Report, "report", "soak.json", "where the report is written")
 	flag.StringVar(&o.Dir, "keep", "", "folder to work in and keep")
 	flag.Parse()
-	o.Length = time.Duration(*minutes * float64(time.Minute))
-	if o.Length < time.Minute {
-		return fmt.Errorf("%v minutes are too short for each fault to happen; give at least 1", *minutes)
+	const week = 7 * 24 * 60
+	if !(*minutes >= 1 && *minutes <= week) { // not a number is neither
+		return fmt.Errorf("-minutes is %v: each fault needs time to happen; give 1 to %d", *minutes, week)
 	}
+	o.Length = time.Duration(*minutes * float64(time.Minute))
 	var err error
 	if o.Self, err = os.Executable(); err != nil {
 		return err

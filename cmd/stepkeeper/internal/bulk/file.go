@@ -82,12 +82,12 @@ func (h *Header) Check() error {
 	switch {
 	case h.Canary < 0:
 		return fmt.Errorf("canary is %d; it is 0 or more", h.Canary)
-	case h.Rate <= 0 || h.Rate > maxRate:
-		return fmt.Errorf("rate is %v; it is more than 0 and at most %d commands a second", h.Rate, maxRate)
-	case h.StopAt < 0 || h.StopAt > 1:
+	case !within(h.Rate, minRate, maxRate):
+		return fmt.Errorf("rate is %v; it is %v to %v commands a second", h.Rate, minRate, maxRate)
+	case !within(h.StopAt, 0, 1):
 		return fmt.Errorf("the share to stop at is %v; it is between 0 and 1", h.StopAt)
-	case h.Patience <= 0:
-		return fmt.Errorf("the patience is %v s; it is more than 0", h.Patience)
+	case h.Patience == 0 || !within(h.Patience, 0, maxPatience):
+		return fmt.Errorf("the patience is %v s; it is more than 0 and at most %v days", h.Patience, maxPatience/day)
 	}
 	return nil
 }
@@ -102,7 +102,15 @@ func (h *Header) Named(now time.Time) error {
 // File is the name of its file unless another one is chosen.
 func (h *Header) File() string { return "bulk-" + h.Bulk + ".jsonl" }
 
-const maxRate = 1000
+const (
+	minRate     = 0.001
+	maxRate     = 1000
+	day         = 24 * 60 * 60 // in seconds
+	maxPatience = 366 * day
+)
+
+// within reports whether n lies between two numbers; what is not a number (NaN) does not.
+func within(n, least, most float64) bool { return n >= least && n <= most }
 
 // ErrBusy says that another process works through the list.
 var ErrBusy = errors.New("another process works through this list")

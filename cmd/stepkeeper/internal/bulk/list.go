@@ -182,7 +182,7 @@ func would(t *client.Task, a Action) client.Verdict {
 	v := client.Verdict{Command: a.Command, Accepted: slices.Contains(t.Accepts, accepts)}
 	switch {
 	case !v.Accepted:
-		v.Reason = "it would be refused as the order is now"
+		v.Reason = whyRefused(t, accepts)
 	case a.Command == "undo" || a.Command == "cancel":
 		v.Reason = "what it did would be undone"
 	case a.Command == "close":
@@ -203,6 +203,24 @@ func would(t *client.Task, a Action) client.Verdict {
 	return v
 }
 
+// whyRefused returns why an order does not take a command as it is now. Orders with the same reason are one group of a plan, so it
+// names neither IDs nor times.
+func whyRefused(t *client.Task, c view.Command) string {
+	ofError := c.Command == "undo" || c.Command == "resolve" || c.Command == "close"
+	later := slices.ContainsFunc(t.AcceptsLater, func(l view.LaterCommand) bool { return l.Command == c })
+	switch {
+	case t.Parent != nil && (c.Command == "cancel" || c.Command == "undo" || c.Command == "resubmit" && t.State == core.Compensated):
+		return "it is a child order, which its parent decides about; give the command to the parent, which `show` names"
+	case ofError && t.State != core.Error:
+		return fmt.Sprintf("only an order in Error takes %s; this one is %s", c.Command, t.State)
+	case c.Command == "resubmit" && t.State != core.Error && t.State != core.Compensated:
+		return fmt.Sprintf("only an order in Error, or a Compensated one, takes resubmit; this one is %s", t.State)
+	case later:
+		return "a call may still take effect; `show` prints until when"
+	}
+	return "it would be refused as the order is now"
+}
+
 // wouldMove has the differences of the definitions too.
 func wouldMove(ctx context.Context, c *client.Client, t *client.Task, a Action) (client.Verdict, error) {
 	p, err := c.PlanMove(ctx, t.OrderID, a.Definition)
@@ -213,11 +231,11 @@ func wouldMove(ctx context.Context, c *client.Client, t *client.Task, a Action) 
 	if a.Command == "resubmit" && v.Accepted {
 		v = would(t, a)
 	}
-	lines := []string{}
+	lines, refused := []string{}, "" // refused is the first difference that is refused
 	for _, d := range p.Differences {
 		what := "allowed"
 		if d.Refused {
-			what = "refused"
+			what, refused = "refused", cmp.Or(refused, d.What)
 		}
 		if d.Step != "" {
 			d.What = "step " + d.Step + ": " + d.What
@@ -225,9 +243,9 @@ func wouldMove(ctx context.Context, c *client.Client, t *client.Task, a Action) 
 		lines = append(lines, d.What+" ("+what+")")
 	}
 	switch {
-	case len(lines) > 0 && !p.Accepted:
+	case refused != "" && strings.Contains(p.Reason, refused): // else it is refused for another reason first
 		v.Reason = "the definitions differ: " + strings.Join(lines, "; ")
-	case len(lines) > 0:
+	case len(lines) > 0 && v.Accepted:
 		v.Reason = strings.TrimPrefix(v.Reason+"; the definitions differ: "+strings.Join(lines, "; "), "; ")
 	}
 	return v, nil
@@ -255,16 +273,15 @@ func (a *Action) Send(ctx context.Context, c *client.Client, order string, numbe
 	return client.Verdict{}, fmt.Errorf("%w: there is no command %.50q", client.ErrInvalid, a.Command)
 }
 
-// commandID names both the bulk and the order; IDs of orders that leave no room are hashed.
+// commandID names both the bulk and the order. An order's ID that leaves no room, or that a command cannot have, as that of a
+// child, is hashed.
 func commandID(bulk, order string) string {
 	id := bulk + ":" + order
-	if len(id) > maxCommandID {
+	if !message.IsCommandID(id) {
 		id = bulk + ":" + uuid.NewSHA1(uuid.NameSpaceOID, []byte(order)).String()
 	}
 	return id
 }
-
-const maxCommandID = 128
 
 // becameOf is what became of an order whose command was accepted; "" while that is open.
 func becameOf(h *Header, o *Order, t *client.Task) (Result, string) {

@@ -1,17 +1,24 @@
 package bulk_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
+	"github.com/stepkeeper/stepkeeper/dev/api"
+	"github.com/stepkeeper/stepkeeper/dev/embedded"
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
@@ -44,6 +51,31 @@ func TestWhatACommandWouldDo(t *testing.T) {
 		c.task.Accepts = []view.Command{{Command: "other"}}
 		if v, err := bulk.Would(t.Context(), nil, &c.task, c.action); err != nil || v.Accepted || v.Reason != "it would be refused as the order is now" {
 			t.Errorf("%s where it is not accepted: %+v, %v", c.action.Command, v, err)
+		}
+	}
+}
+
+// A plan gives the reason for which an order takes no command.
+func TestWhyACommandWouldBeRefused(t *testing.T) {
+	child := &view.Parent{OrderID: "p", Step: "all", Index: 2}
+	undo := view.Command{Command: "undo"}
+	for _, c := range []struct {
+		task   client.Task
+		action bulk.Action
+		want   string
+	}{
+		{client.Task{State: core.Error, Parent: child}, bulk.Action{Command: "undo"}, "it is a child order"},
+		{client.Task{State: core.Processing, Parent: child}, bulk.Action{Command: "cancel"}, "it is a child order"},
+		{client.Task{State: core.Compensated, Parent: child}, bulk.Action{Command: "resubmit"}, "it is a child order"},
+		{client.Task{State: core.Processing}, bulk.Action{Command: "undo"}, "only an order in Error takes undo; this one is Processing"},
+		{client.Task{State: core.Processed}, bulk.Action{Command: "resolve", Step: "a"}, "only an order in Error takes resolve; this one is Processed"},
+		{client.Task{State: core.Processing, Parent: child}, bulk.Action{Command: "close"}, "only an order in Error takes close; this one is Processing"},
+		{client.Task{State: core.Closed}, bulk.Action{Command: "resubmit"}, "only an order in Error, or a Compensated one, takes resubmit; this one is Closed"},
+		{client.Task{State: core.Error, AcceptsLater: []view.LaterCommand{{Command: undo}}}, bulk.Action{Command: "undo"}, "a call may still take effect"},
+	} {
+		v, err := bulk.Would(t.Context(), nil, &c.task, c.action)
+		if err != nil || v.Accepted || !strings.HasPrefix(v.Reason, c.want) {
+			t.Errorf("%s of %+v: %+v, %v, want %q", c.action.Command, c.task, v, err, c.want)
 		}
 	}
 }
@@ -109,6 +141,162 @@ func TestAServerThatIsAwayGetsNoMoreCommands(t *testing.T) {
 		}
 		if r.Stopped != c.stopped || (len(r.NotSent) > 0) != (c.stopped != "") || len(r.Unknown) != lost || len(r.Refused)+len(r.Unknown)+len(r.NotSent) != 60 {
 			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}
+
+// flows are a workflow whose call is refused until its service is fixed, and parents of it.
+var flows = map[string]string{
+	"one": `workflow: one
+steps:
+  charge: {agent: shop, operation: charge, input: {n: 1}, timeout: 1s, onFailure: stop, undo: refund, grade: fenced}
+`,
+	"many": `workflow: many
+steps:
+  all: {each: "${ order.items }", workflow: one, input: {n: "${ item }"}}
+  ship: {agent: shop, operation: ship, input: {n: 1}, timeout: 1s, grade: fenced, undo: none, after: [all], onFailure: undo}
+`,
+	"nested": `workflow: nested
+steps:
+  inner: {each: "${ order.items }", workflow: many, input: {items: [1]}}
+`,
+}
+
+// site is a server whose service refuses the calls of some operations.
+type site struct {
+	*testing.T
+	client  *client.Client
+	refuses atomic.Pointer[string]
+}
+
+func newSite(t *testing.T) *site {
+	t.Helper()
+	s, dir := &site{T: t}, t.TempDir()
+	for name, text := range flows {
+		if err := os.WriteFile(filepath.Join(dir, name+".yaml"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func(_ context.Context, c worker.Call) (any, error) {
+		if c.Name == *s.refuses.Load() {
+			return nil, worker.Permanent(errors.New("no"))
+		}
+		return nil, nil
+	}
+	s.refusing("charge")
+	r, err := embedded.Open(t.Context(), embedded.Options{
+		Data: t.TempDir(), Workflows: dir, SweepEvery: 50 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
+		Operations: map[string]worker.Operations{"shop": {worker.AnyOperation: {Run: run}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(api.New(api.Config{Backend: r}))
+	t.Cleanup(func() {
+		server.Close()
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if s.client, err = client.New(server.URL); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (s *site) refusing(operation string) { s.refuses.Store(&operation) }
+
+func (s *site) submit(workflow, id string) {
+	s.Helper()
+	o := client.Order{ID: id, Workflow: workflow, Content: map[string]any{"items": []int{7}}}
+	if _, err := s.client.Submit(s.Context(), o); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// until waits until an order is there and in a state.
+func (s *site) until(id string, state core.State) {
+	s.Helper()
+	for {
+		o, err := s.client.Get(s.Context(), id)
+		if err == nil && o.State == state {
+			return
+		}
+		if err != nil && !errors.Is(err, client.ErrNotFound) {
+			s.Fatal(err)
+		}
+		select {
+		case <-s.Context().Done():
+			s.Fatal("the test has ended before ", id, " is ", state)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// run makes a list of the orders in Error, sends the command, and returns the plan and what became of each order.
+func (s *site) run(a bulk.Action) (plan []bulk.Order, r bulk.Report) {
+	s.Helper()
+	a.By, a.Reason = "ada", "fixed"
+	where := bulk.Where{"state": "error"}
+	plan, err := bulk.Select(s.Context(), s.client, where, a)
+	if err != nil {
+		s.Fatal(err)
+	}
+	file := filepath.Join(s.TempDir(), "list.jsonl")
+	pace := bulk.Pace{Rate: 1000, StopAt: 1, Patience: 60}
+	name := "bulk-" + a.Command + "-20260301-120000"
+	if err := bulk.Create(file, bulk.Header{Bulk: name, Action: a, Where: where, Made: time.Now(), Pace: pace}, plan); err != nil {
+		s.Fatal(err)
+	}
+	l, err := bulk.Open(file)
+	if err != nil {
+		s.Fatal(err)
+	}
+	r, err = l.Run(s.Context(), s.client, nil)
+	if err := errors.Join(err, l.Close()); err != nil {
+		s.Fatal(err)
+	}
+	return plan, r
+}
+
+// Each kind of order that exists: whatever its plan says is accepted is accepted, and a resubmit is for all of them.
+func TestEveryKindOfOrder(t *testing.T) {
+	long := strings.Repeat("x", 128)
+	for _, command := range []string{"resubmit", "undo", "cancel", "close", "move"} {
+		s := newSite(t)
+		kinds := []string{"o.1_a-Z", "tenant:7", long, "p~all~0", "nested~inner~0~all~0", "again~all~0.1"}
+		s.refusing("ship")
+		s.submit("many", "again")
+		s.until("again", core.Compensated)
+		s.refusing("charge")
+		if v, err := s.client.Resubmit(t.Context(), "again"); err != nil || !v.Accepted {
+			t.Fatal(v, err)
+		}
+		for _, id := range kinds[:3] {
+			s.submit("one", id)
+		}
+		s.submit("many", "p")
+		s.submit("nested", "nested")
+		for _, id := range kinds {
+			s.until(id, core.Error)
+		}
+		s.refusing("")
+		a := bulk.Action{Command: command}
+		if command == "move" {
+			a.Definition = "latest"
+		}
+		plan, r := s.run(a)
+		accepted := 0
+		for _, o := range plan {
+			if o.Result != bulk.Refused {
+				accepted++
+			}
+		}
+		if len(plan) != len(kinds) || len(r.Fixed) != accepted || len(r.Unknown)+len(r.NotSent)+len(r.Again) > 0 {
+			t.Errorf("%s: of %d orders %d are accepted by the plan: %+v", command, len(plan), accepted, r)
+		}
+		if command == "resubmit" && accepted != len(kinds) {
+			t.Errorf("%d of %d can be resubmitted", accepted, len(kinds))
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 const (
@@ -28,7 +29,7 @@ func each(ctx context.Context, n int, f func(i int) error) error {
 		if ctx.Err() != nil {
 			break
 		}
-		g.Go(func() error { return f(i) })
+		g.Go(func() error { return port.Guard(nil, "an order of a list", func() error { return f(i) }) })
 	}
 	return g.Wait()
 }
@@ -135,7 +136,9 @@ func (w *work) send(ctx context.Context, some []int) {
 		}
 		all.Go(func() {
 			defer func() { <-inFlight }()
-			w.one(ctx, i)
+			if err := port.Guard(nil, "an order of a list", func() error { w.one(ctx, i); return nil }); err != nil {
+				w.set(i, Unknown, err.Error())
+			}
 		})
 	}
 }

@@ -4,14 +4,19 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/scaffold"
+	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
+	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
 func newAgent(a *App) *cobra.Command {
@@ -21,7 +26,7 @@ func newAgent(a *App) *cobra.Command {
 		Args:  cobra.ArbitraryArgs,
 		RunE:  group,
 	}
-	cmd.AddCommand(newAgentNew(a), newAgentTry(a))
+	cmd.AddCommand(newAgentNew(a), newAgentTry(a), newAgentValidate(a))
 	return cmd
 }
 
@@ -93,6 +98,56 @@ func runAgentNew(o *agentOptions) error {
 	}
 	fmt.Fprintln(out, "  go test ./...\n\nREADME.md says how to run it.")
 	return nil
+}
+
+// checkedAgents is an agents file that is valid, with --output json.
+type checkedAgents struct {
+	File   string   `json:"file"`
+	Valid  bool     `json:"valid"`
+	Agents []string `json:"agents"`
+	Unset  []string `json:"unset"` // environment variables that the file names and that are not set here
+}
+
+func newAgentValidate(a *App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "validate FILE",
+		Short: "Check an agents file, and report what to fix",
+		Long: "Check an agents file as `stepkeeper dev` does at its start. Environment variables that the file\n" +
+			"names and that are not set here are a warning: they need to be set where it runs. The exit code is 2\n" +
+			"if there is an error.",
+		Example:           "  stepkeeper agent validate agents.yaml",
+		Args:              args(cobra.ExactArgs(1), "an agents file"),
+		ValidArgsFunction: completeWorkflowFiles,
+		RunE: func(_ *cobra.Command, given []string) error {
+			c, err := a.checkAgents(given[0])
+			if err != nil {
+				return err
+			}
+			if a.JSON() {
+				return a.printJSON(c)
+			}
+			fmt.Fprintf(a.Streams.Out, "%s: %s, %s: %s\n", c.File, a.Streams.Style().Good("valid"),
+				view.Count(len(c.Agents), "agent"), strings.Join(c.Agents, ", "))
+			return nil
+		},
+	}
+}
+
+// checkAgents checks an agents file, and warns of variables that are not set.
+func (a *App) checkAgents(file string) (checkedAgents, error) {
+	c, unset, err := agentsfile.Check(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		err = failure.New(failure.NotFound, "check the name", "there is no agents file %s", file)
+		return checkedAgents{}, err
+	case err != nil:
+		return checkedAgents{}, failure.New(failure.Usage, "", "%v", err)
+	}
+	if len(unset) > 0 && !a.JSON() {
+		names := strings.Join(unset, ", ")
+		a.warn(fmt.Sprintf("agents file %s: not set here: %s; set them before the start", file, names))
+	}
+	return checkedAgents{file, true, slices.Sorted(maps.Keys(c.Agents)), append([]string{}, unset...)}, nil
 }
 
 // moduleAdvice is what to do where this program does not know where its module is.

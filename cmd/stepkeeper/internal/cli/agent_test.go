@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"go/format"
 	"net/http"
 	"net/http/httptest"
@@ -135,4 +136,19 @@ func TestGoRelease(t *testing.T) {
 			t.Errorf("%s: %s, want %s", version, got, want)
 		}
 	}
+}
+
+func TestAgentValidate(t *testing.T) {
+	t.Setenv("UNSET", "")
+	good := write(t, "agents.yaml", `agents: {payment: {url: "https://payment.example", headers: {a: "${env:UNSET}"}}, stock: {external: true}}`)
+	call{}.run(t, "agent", "validate", good).want(t, failure.OK, "valid, 2 agents: payment, stock\n", "not set here: UNSET")
+	r := call{}.run(t, "agent", "validate", good, "--output", "json")
+	if d := decodeLines(t, r.out); len(d) != 1 || d[0]["valid"] != true || r.err != "" || fmt.Sprint(d[0]["unset"]) != "[UNSET]" {
+		t.Errorf("%+v", r)
+	}
+	bad := write(t, "agents.yaml", "agents:\n  payment:\n    url: https://payment.example\n    timout: 3s\n")
+	call{}.run(t, "agent", "validate", bad).want(t, failure.Usage, bad, "line 4, column 5: unknown field timout; fix: did you mean timeout?")
+	order := "../../../../workflows/order.yaml"
+	call{}.run(t, "workflow", "validate", order, "--agents", bad).want(t, failure.Usage, "unknown field timout")
+	call{}.run(t, "agent", "validate", "no-such.yaml").want(t, failure.NotFound, "no-such.yaml")
 }

@@ -70,6 +70,9 @@ func newAgentTry(a *App) *cobra.Command {
 	return cmd
 }
 
+// mostBetween bounds the calls that are made to see whether a service forgets its keys.
+const mostBetween = 100_000
+
 func (o *agentTryOptions) check() error {
 	switch {
 	case o.probe.Do == "":
@@ -78,6 +81,10 @@ func (o *agentTryOptions) check() error {
 		return failure.New(failure.Usage, "give a line for sh that prints their number, like --effects 'curl -s localhost:9000/count?key=$KEY'", "how to count the effects is not said")
 	case !json.Valid([]byte(o.input)):
 		return failure.New(failure.Usage, "give what the operation takes, like --input '{\"amount\":1}'", "--input %.80s is no JSON", o.input)
+	case o.probe.Timeout <= 0 || o.wait <= 0:
+		return failure.New(failure.Usage, "give positive durations, like --timeout 5s", "--timeout and --wait say how long to wait")
+	case o.probe.Between < 1 || o.probe.Between > mostBetween:
+		return failure.New(failure.Usage, fmt.Sprintf("give a number from 1 to %d", mostBetween), "--between %d is out of range", o.probe.Between)
 	case o.earns != "" && o.earns != string(agenttest.Fenced) && o.earns != string(agenttest.Idempotent) && o.earns != string(agenttest.Plain):
 		return failure.New(failure.Usage, "use fenced, idempotent or plain", "there is no grade %q", o.earns)
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
@@ -65,12 +67,16 @@ const (
 func (a *App) JSON() bool { return a.output == outputJSON }
 
 // setUp checks the global flags; it runs before every command.
-func (a *App) setUp() error {
+func (a *App) setUp(cmd *cobra.Command) error {
 	if a.noColour || a.JSON() {
 		a.Streams.NoColour()
 	}
 	if a.output != outputText && a.output != outputJSON {
-		return failure.New(failure.Usage, "use --output text or --output json", "there is no output format %q", a.output)
+		do := "use --output text or --output json"
+		if cmd.Flags().Lookup(stepOutput) != nil {
+			do += "; what the step returned goes with --" + stepOutput + " FILE"
+		}
+		return failure.New(failure.Usage, do, "there is no output format %q", a.output)
 	}
 	if a.stack != "" && a.server != "" {
 		return failure.New(failure.Usage, "--server is a `stepkeeper dev`, --stack is deployed on AWS: leave one of them out", "--stack and --server are given together")

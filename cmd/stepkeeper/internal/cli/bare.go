@@ -33,6 +33,18 @@ func bare(data []byte, workflow, id string, number int) (message.SubmitOrder, er
 		message.Schema, quoted(id), quoted(workflow), data))
 }
 
+// envelopeHint is what to do about a record that is an order without its envelope; "" if it is none.
+func envelopeHint(data []byte) string {
+	var envelope map[string]json.RawMessage
+	if json.Unmarshal(data, &envelope) != nil {
+		return ""
+	}
+	if envelope["workflow"] != nil || envelope["order"] != nil {
+		return ""
+	}
+	return "; if it is the order itself, name its workflow with --workflow NAME"
+}
+
 func quoted(text string) []byte {
 	b, err := json.Marshal(text)
 	if err != nil { // of a string: it cannot fail

@@ -88,7 +88,7 @@ func newBulkCommand(a *App, name string) *cobra.Command {
 		f.StringVar(&o.action.Definition, "definition", "", "a definition of their workflow: latest, or a `hash`; see move")
 	}
 	f.IntVar(&o.pace.Canary, "canary", 5, "so many `orders` have to be fixed before the rest is sent; 0: none")
-	f.Float64Var(&o.pace.Rate, "rate", 10, "commands a `second`")
+	f.Float64Var(&o.pace.Rate, "rate", 10, "commands a `second`, 0.001 to 1000")
 	f.Float64Var(&o.pace.StopAt, "stop-at", 0.2, "the `share` of orders that fail again, 0 to 1, above which no more are sent")
 	f.DurationVar(&o.patience, "patience", 5*time.Minute, "how long an order has to pass its step until it is reported as unknown")
 	f.StringVar(&o.file, "file", "", "the `file` of the list (default: bulk-ID.jsonl in this folder)")
@@ -117,6 +117,9 @@ func newBulkContinue(a *App) *cobra.Command {
 }
 
 func runBulk(ctx context.Context, o *bulkOptions) error {
+	if strings.TrimSpace(o.action.Reason) == "" {
+		return noReason("nothing was sent")
+	}
 	o.action.By = sender(o.action.By)
 	o.pace.Patience = o.patience.Seconds()
 	h := bulk.Header{Action: o.action, Where: o.where, Pace: o.pace}
@@ -130,6 +133,11 @@ func runBulk(ctx context.Context, o *bulkOptions) error {
 	orders, err := bulk.Select(ctx, c, o.where, o.action)
 	if err != nil {
 		return o.app.explain(err, "list of orders")
+	}
+	if len(orders) == 0 {
+		if err := o.app.knownWorkflow(ctx, c, o.where["workflow"]); err != nil {
+			return err
+		}
 	}
 	if o.dryRun {
 		return o.printPlan(orders, true)

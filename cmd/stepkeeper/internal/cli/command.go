@@ -49,6 +49,8 @@ type commandOptions struct {
 	report   *simulated      // of that
 	given    string          // resubmit: STEP=FILE
 	input    json.RawMessage // what stands in FILE
+	stated   string          // resolve: the file with what the step returned
+	output   json.RawMessage // what stands in that file
 }
 
 // verdictLine is one answer with --output json: one on each line.
@@ -101,6 +103,9 @@ func newCancel(a *App) *cobra.Command {
 	return cmd
 }
 
+// stepOutput is a flag of resolve; --output is the format of what a command prints.
+const stepOutput = "step-output"
+
 func newResolve(a *App) *cobra.Command {
 	o := &commandOptions{app: a, name: "resolve"}
 	cmd := &cobra.Command{
@@ -108,9 +113,12 @@ func newResolve(a *App) *cobra.Command {
 		Short: "State what happened to a step in doubt",
 		Long: "After looking at the remote service, state what happened to a step of an order in Error. The order\n" +
 			"stays in Error; `resubmit` or `undo` goes on with it. It is refused while the step's last attempt\n" +
-			"might still take effect; `show` prints until when.",
-		Example: "  stepkeeper resolve order-1001 charge-payment happened",
-		Args:    args(cobra.ExactArgs(3), "an order, a step, and what happened"),
+			"might still take effect; `show` prints until when.\n" +
+			"Where later steps read what the step returned, give it with --step-output: a step that happened then has this\n" +
+			"output. An order, or a step, that is being undone takes none.",
+		Example: "  stepkeeper resolve order-1001 charge-payment happened\n" +
+			"  stepkeeper resolve order-1001 charge-payment happened --step-output charged.json",
+		Args: args(cobra.ExactArgs(3), "an order, a step, and what happened"),
 		ValidArgsFunction: func(cmd *cobra.Command, given []string, prefix string) ([]string, cobra.ShellCompDirective) {
 			switch len(given) {
 			case 0:
@@ -129,6 +137,7 @@ func newResolve(a *App) *cobra.Command {
 	}
 	o.numberFlag(cmd)
 	o.idFlag(cmd)
+	cmd.Flags().StringVar(&o.stated, stepOutput, "", "what the step returned, where it happened: a `file` with a JSON value; - reads standard input")
 	return cmd
 }
 
@@ -168,7 +177,7 @@ func newClose(a *App) *cobra.Command {
 // checkSender: a command says who sends it, and may say why; a Close says both.
 func (o *commandOptions) checkSender() error {
 	if o.name == "close" && strings.TrimSpace(o.reason) == "" {
-		return failure.New(failure.Usage, fmt.Sprintf("add --reason TEXT, of at most %d bytes", core.MaxMessage), "a closed order says why; --reason has %d bytes", len(o.reason))
+		return noReason("nothing was closed")
 	}
 	if len(o.reason) > core.MaxMessage {
 		return failure.New(failure.Usage, fmt.Sprintf("write at most %d bytes", core.MaxMessage), "--reason has %d bytes", len(o.reason))
@@ -178,6 +187,11 @@ func (o *commandOptions) checkSender() error {
 		return failure.New(failure.Usage, fmt.Sprintf("add --by NAME, of at most %d bytes", message.MaxBy), "the name of who sends the command has %d bytes", len(o.by))
 	}
 	return nil
+}
+
+// noReason says that a command which needs a reason has none.
+func noReason(not string) error {
+	return failure.New(failure.Usage, fmt.Sprintf("add --reason TEXT, of at most %d bytes: it says why", core.MaxMessage), "--reason is missing, and %s", not)
 }
 
 // sender is who sends a command: by, or the user of this computer.
@@ -255,8 +269,8 @@ func (o *commandOptions) check(now time.Time) (deadline time.Time, err error) {
 	if o.name == "resolve" && !slices.Contains(facts(), string(o.fact)) {
 		return deadline, failure.New(failure.Usage, "say one of "+strings.Join(facts(), ", "), "%q is not what can happen to a step", o.fact)
 	}
-	if o.deadline == "" {
-		return deadline, nil
+	if err := o.readOutput(); err != nil || o.deadline == "" {
+		return deadline, err
 	}
 	if d, err := time.ParseDuration(o.deadline); err == nil && d > 0 {
 		return now.Add(d), nil
@@ -281,27 +295,51 @@ func (o *commandOptions) readInput() error {
 	if len(o.ids) > 1 {
 		return failure.New(failure.Usage, "give one order, or leave --input out", "--input belongs to one order, not to %d", len(o.ids))
 	}
+	var err error
+	if o.input, err = o.readValue(file, "input of step "+step, core.MaxInput); err != nil {
+		return err
+	}
+	return o.checkValue("input of step "+step, message.Control{Kind: message.Resubmit, Step: step, Input: o.input})
+}
+
+// readOutput reads what a step returned that a resolve states as happened.
+func (o *commandOptions) readOutput() (err error) {
+	if o.stated == "" {
+		return nil
+	}
+	if o.output, err = o.readValue(o.stated, "output of step "+o.step, core.MaxOutput); err != nil {
+		return err
+	}
+	return o.checkValue("output of step "+o.step, message.Control{Kind: message.Resolve, Step: o.step, Fact: o.fact, Output: o.output})
+}
+
+// readValue reads a JSON value from a file; "-" means standard input.
+func (o *commandOptions) readValue(file, what string, limit int64) (json.RawMessage, error) {
 	in := o.app.Streams.In
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {
-			return failure.Wrap(err, failure.Usage, "", "the input of step %s", step)
+			return nil, failure.Wrap(err, failure.Usage, "", "the %s", what)
 		}
 		defer f.Close()
 		in = f
 	}
-	text, err := io.ReadAll(io.LimitReader(in, 2*core.MaxInput))
+	text, err := io.ReadAll(io.LimitReader(in, 2*limit))
 	if err != nil {
-		return failure.Wrap(err, failure.Usage, "", "the input of step %s", step)
+		return nil, failure.Wrap(err, failure.Usage, "", "the %s", what)
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, text); err != nil {
-		return failure.Wrap(err, failure.Usage, "write one JSON value, such as {\"amount\": 12}", "the input of step %s is not JSON", step)
+		return nil, failure.Wrap(err, failure.Usage, "write one JSON value, such as {\"amount\": 12}", "the %s is not JSON", what)
 	}
-	o.input = compact.Bytes()
-	c := message.Control{Schema: message.AnswerSchema, Kind: message.Resubmit, OrderID: o.ids[0], ID: "x", Step: step, Input: o.input}
+	return compact.Bytes(), nil
+}
+
+// checkValue holds the value that a command carries to the rules of its message.
+func (o *commandOptions) checkValue(what string, c message.Control) error {
+	c.Schema, c.OrderID, c.ID = c.Major(), o.ids[0], "x"
 	if err := c.Check(); err != nil {
-		return failure.Wrap(err, failure.Usage, "", "the input of step %s", step)
+		return failure.Wrap(err, failure.Usage, "", "the %s", what)
 	}
 	return nil
 }
@@ -455,7 +493,7 @@ func (o *commandOptions) send(ctx context.Context, c *client.Client, id string, 
 	if number < 0 {
 		number = task.Command
 	}
-	return action.Send(ctx, c, id, number, o.id, client.NewDeadline(deadline), client.NewInput(o.step, o.input))
+	return action.Send(ctx, c, id, number, o.id, client.NewDeadline(deadline), client.NewInput(o.step, o.input), client.StepOutput(o.output))
 }
 
 // whichDefinition is what to do where none, or a wrong one, is given.

@@ -28,16 +28,65 @@ func TestCommandsAreSentWithTheirNumber(t *testing.T) {
 		want message.Control
 	}{
 		{[]string{"resubmit", "stopped"}, message.Control{Kind: message.Resubmit, OrderID: "stopped", Command: 4}},
-		{[]string{"resubmit", "stopped", "--deadline", "2h"}, message.Control{Kind: message.Resubmit, OrderID: "stopped", Command: 4, Deadline: core.TimeOf(noon.Add(time.Minute + 2*time.Hour))}},
-		{[]string{"resubmit", "stopped", "--deadline", "2026-03-02T00:00:00Z"}, message.Control{Kind: message.Resubmit, OrderID: "stopped", Command: 4, Deadline: core.TimeOf(noon.Add(12 * time.Hour))}},
-		{[]string{"undo", "stopped", "--by", "eve", "--reason", "asked to"}, message.Control{Kind: message.Undo, OrderID: "stopped", Command: 4, By: "eve", Reason: "asked to"}},
-		{[]string{"close", "stopped", "--reason", "refunded", "--by", "ann"}, message.Control{Kind: message.Close, OrderID: "stopped", Command: 4, By: "ann", Reason: "refunded"}},
+		{
+			[]string{"resubmit", "stopped", "--deadline", "2h"},
+			message.Control{
+				Kind: message.Resubmit, OrderID: "stopped", Command: 4,
+				Deadline: core.TimeOf(noon.Add(time.Minute + 2*time.Hour)),
+			},
+		},
+		{
+			[]string{"resubmit", "stopped", "--deadline", "2026-03-02T00:00:00Z"},
+			message.Control{
+				Kind: message.Resubmit, OrderID: "stopped", Command: 4,
+				Deadline: core.TimeOf(noon.Add(12 * time.Hour)),
+			},
+		},
+		{
+			[]string{"undo", "stopped", "--by", "eve", "--reason", "asked to"},
+			message.Control{
+				Kind: message.Undo, OrderID: "stopped", Command: 4, By: "eve", Reason: "asked to",
+			},
+		},
+		{
+			[]string{"close", "stopped", "--reason", "refunded", "--by", "ann"},
+			message.Control{
+				Kind: message.Close, OrderID: "stopped", Command: 4, By: "ann", Reason: "refunded",
+			},
+		},
 		{[]string{"move", "stopped", "--definition", "latest"}, message.Control{Kind: message.Move, OrderID: "stopped", Command: 4, Definition: "latest"}},
-		{[]string{"resubmit", "stopped", "--definition", someHash}, message.Control{Kind: message.Resubmit, OrderID: "stopped", Command: 4, Definition: someHash}},
-		{[]string{"resubmit", "stopped", "--input", "zone=testdata/input.json"}, message.Control{Kind: message.Resubmit, OrderID: "stopped", Command: 4, Step: "zone", Input: json.RawMessage(`{"name":"north"}`)}},
-		{[]string{"resubmit", "stopped", "--input", "zone=-"}, message.Control{Kind: message.Resubmit, OrderID: "stopped", Command: 4, Step: "zone", Input: json.RawMessage(`[1.50]`)}},
+		{
+			[]string{"resubmit", "stopped", "--definition", someHash},
+			message.Control{Kind: message.Resubmit, OrderID: "stopped", Command: 4, Definition: someHash},
+		},
+		{
+			[]string{"resubmit", "stopped", "--input", "zone=testdata/input.json"},
+			message.Control{
+				Kind: message.Resubmit, OrderID: "stopped", Command: 4, Step: "zone",
+				Input: json.RawMessage(`{"name":"north"}`),
+			},
+		},
+		{
+			[]string{"resubmit", "stopped", "--input", "zone=-"},
+			message.Control{
+				Kind: message.Resubmit, OrderID: "stopped", Command: 4, Step: "zone",
+				Input: json.RawMessage(`[1.50]`),
+			},
+		},
 		{[]string{"cancel", "running"}, message.Control{Kind: message.Cancel, OrderID: "running"}},
-		{[]string{"resolve", "stopped", "zone", "not-happened"}, message.Control{Kind: message.Resolve, OrderID: "stopped", Command: 4, Step: "zone", Fact: core.NotHappened}},
+		{
+			[]string{"resolve", "stopped", "zone", "not-happened"},
+			message.Control{
+				Kind: message.Resolve, OrderID: "stopped", Command: 4, Step: "zone", Fact: core.NotHappened,
+			},
+		},
+		{
+			[]string{"resolve", "stopped", "zone", "happened", "--step-output", "testdata/input.json"},
+			message.Control{
+				Kind: message.Resolve, OrderID: "stopped", Command: 4, Step: "zone", Fact: core.Happened,
+				Output: json.RawMessage(`{"name":"north"}`),
+			},
+		},
 	} {
 		b.commands = nil
 		c.run(t, x.args...).want(t, failure.OK, x.want.OrderID+": "+x.args[0]+" accepted\n")
@@ -66,7 +115,13 @@ func TestCommandsAreSentUnderTheirID(t *testing.T) {
 	b := newBackend(noon)
 	fill(b)
 	c := call{server: serve(t, b).URL}
-	for i, args := range [][]string{{"resubmit", "stopped"}, {"undo", "stopped"}, {"cancel", "running"}, {"cancel", "none", "--unknown"}, {"resolve", "stopped", "zone", "happened"}} {
+	for i, args := range [][]string{
+		{"resubmit", "stopped"},
+		{"undo", "stopped"},
+		{"cancel", "running"},
+		{"cancel", "none", "--unknown"},
+		{"resolve", "stopped", "zone", "happened"},
+	} {
 		c.run(t, append(args, "--command-id", "mine")...).want(t, failure.OK)
 		if len(b.commands) != i+1 || b.commands[i].ID != "mine" {
 			t.Errorf("%v: %+v", args, b.commands)
@@ -96,9 +151,26 @@ func TestCommandsRefused(t *testing.T) {
 	c.run(t, "resubmit", "stopped", "running", "--input", "zone=-").want(t, failure.Usage, "belongs to one order")
 	c.run(t, "resubmit", "stopped", "--input", "zone=testdata/none.json").want(t, failure.Usage, "testdata/none.json")
 	c.run(t, "resubmit", "stopped", "--input", "zoen=testdata/input.json").want(t, failure.NotFound, "has no step", "its steps are zone")
-	for in, want := range map[string]string{"{": "is not JSON", "null": "input is null", `{"a":1,"a":2}`: "twice", `"` + strings.Repeat("x", 32<<10) + `"`: "the limit is 32768", strings.Repeat("[", 70) + strings.Repeat("]", 70): "deeper"} {
+	for in, want := range map[string]string{
+		"{":                                     "is not JSON",
+		"null":                                  "input is null",
+		`{"a":1,"a":2}`:                         "twice",
+		`"` + strings.Repeat("x", 32<<10) + `"`: "the limit is 32768",
+		strings.Repeat("[", 70) + strings.Repeat("]", 70): "deeper",
+	} {
 		call{server: c.server, in: in}.run(t, "resubmit", "stopped", "--input", "zone=-").want(t, failure.Usage, want)
 	}
+	for in, want := range map[string]string{
+		"{":    "is not JSON",
+		"null": "output is null",
+		`"` + strings.Repeat("x", core.MaxOutput) + `"`: "the limit is 49152",
+	} {
+		call{server: c.server, in: in}.run(t, "resolve", "stopped", "zone", "happened", "--step-output", "-").want(t, failure.Usage, want)
+	}
+	call{server: c.server, in: "{}"}.run(t, "resolve", "stopped", "zone", "undone", "--step-output", "-").want(
+		t, failure.Usage, "output belongs to a step that happened")
+	c.run(t, "resolve", "stopped", "zone", "happened", "--step-output", "nosuchfile").want(t, failure.Usage, "the output of step zone")
+	c.run(t, "resolve", "stopped", "zone", "happened", "--output", "charged.json").want(t, failure.Usage, "no output format", "--step-output FILE")
 	c.run(t, "close", "stopped", "--reason", strings.Repeat("x", 513)).want(t, failure.Usage, "at most 512 bytes")
 	c.run(t, "close", "stopped", "--reason", "why", "--by", strings.Repeat("x", 129)).want(t, failure.Usage, "at most 128 bytes")
 	if len(b.commands) > 0 {
@@ -124,7 +196,8 @@ func TestWorstExitCode(t *testing.T) {
 	for _, x := range []struct {
 		lines string
 		want  failure.Code
-	}{{end, failure.NotProcessed}, {end + "\n" + other, failure.Refused}, {other + "\n" + end, failure.Refused}, {end + "\n" + other + "\nnonsense", failure.Usage}} {
+	}{{end, failure.NotProcessed}, {end + "\n" + other, failure.Refused}, {other +
+		"\n" + end, failure.Refused}, {end + "\n" + other + "\nnonsense", failure.Usage}} {
 		c.in = x.lines
 		c.run(t, "submit", "--wait", "-").want(t, x.want)
 	}
@@ -157,23 +230,44 @@ func TestBulk(t *testing.T) {
 			t.Errorf("%s: reported %q, want %q", where, reported, want)
 		}
 	}
-	c.run(t, "bulk", "resubmit", "--where", "step=zone", "--reason", "fixed", "--dry-run").want(t, failure.OK, "dry run: 1 order, nothing was sent", "1 it would go on with zone: stopped")
-	c.run(t, "bulk", "undo", "--where", "state=processed", "--reason", "wrong", "--dry-run").want(t, failure.OK, "refused: it would be refused as the order is now: processed")
+	c.run(t, "bulk", "resubmit", "--where", "step=zone", "--reason", "fixed", "--dry-run").want(t,
+		failure.OK, "dry run: 1 order, nothing was sent", "1 it would go on with zone: stopped")
+	c.run(t, "bulk", "undo", "--where", "state=processed", "--reason", "wrong", "--dry-run").want(t,
+		failure.OK, "refused: only an order in Error takes undo; this one is Processed: processed")
+	c.run(t, "bulk", "resubmit", "--where", "workflow=ordre", "--reason", "fixed", "--dry-run").want(t,
+		failure.NotFound, `there is no workflow "ordre"`, "did you mean order?")
 	c.run(t, "bulk", "resubmit", "--where", "step=nothing", "--reason", "fixed", "--yes").want(t, failure.NotFound, "no order is selected")
 	c.run(t, "bulk", "close", "--where", "state=Error", "--reason", "fixed").want(t, failure.Usage, "selected: 2 orders", "--dry-run", "--yes")
 	if asked := (call{server: c.server, terminal: true, in: "n\n"}); len(b.commands) > 0 {
 		t.Errorf("sent: %+v", b.commands)
 	} else {
-		asked.run(t, "bulk", "close", "--where", "state=Error", "--reason", "fixed").want(t, failure.General, "it would end as it stands: stopped other", "Send close to 2 orders?", "nothing was sent")
+		asked.run(t, "bulk", "close", "--where", "state=Error", "--reason", "fixed").want(t,
+			failure.General, "it would end as it stands: stopped other", "Send close to 2 orders?",
+			"nothing was sent")
 	}
 	c.run(t, "resubmit", "processed", "--dry-run").want(t, failure.Refused, "dry run: resubmit refused")
 	if files, err := os.ReadDir("."); err != nil || len(files)+len(b.commands) > 0 {
 		t.Fatalf("%v %v %v", files, b.commands, err)
 	}
 
-	c.run(t, "bulk", "close", "--where", "state=Error", "--by", "ann", "--reason", "settled", "--file", "mine.jsonl", "--yes").want(t, failure.OK, "close 2 orders, list in mine.jsonl", "2 fixed: stopped other")
-	if len(b.commands) != 2 || b.commands[0].By != "ann" || b.commands[0].Reason != "settled" || b.commands[0].Command != 4 || !strings.HasSuffix(b.commands[0].ID, ":stopped") {
-		t.Errorf("sent: %+v", b.commands)
+	c.run(t, "bulk", "close", "--where", "state=Error", "--by", "ann", "--reason", "settled", "--file",
+		"mine.jsonl", "--yes").want(t, failure.OK, "close 2 orders, list in mine.jsonl",
+		"2 fixed: stopped other")
+	if len(b.commands) != 2 {
+		t.Fatalf("sent: %+v", b.commands)
+	}
+	for _, field := range []struct {
+		name      string
+		got, want any
+	}{
+		{"b.commands[0].By", b.commands[0].By, "ann"},
+		{"b.commands[0].Reason", b.commands[0].Reason, "settled"},
+		{"b.commands[0].Command", b.commands[0].Command, 4},
+		{"the ID ends with the order", strings.HasSuffix(b.commands[0].ID, ":stopped"), true},
+	} {
+		if field.got != field.want {
+			t.Errorf("%s is %v, want %v: sent: %+v", field.name, field.got, field.want, b.commands)
+		}
 	}
 	c.run(t, "bulk", "close", "--where", "state=Error", "--reason", "settled", "--file", "mine.jsonl", "--yes").want(t, failure.Usage, "mine.jsonl", "--file")
 	r := c.run(t, "bulk", "continue", "mine.jsonl", "--output", "json")
@@ -182,7 +276,8 @@ func TestBulk(t *testing.T) {
 		t.Errorf("%v, %d commands", d, len(b.commands))
 	}
 	b.commands = nil
-	c.run(t, "bulk", "resubmit", "--where", "step=zone", "--reason", "fixed", "--yes").want(t, failure.Refused, "1 failed again: stopped", "list in bulk-20260301-")
+	c.run(t, "bulk", "resubmit", "--where", "step=zone", "--reason", "fixed", "--yes").want(t,
+		failure.Refused, "1 failed again: stopped", "list in bulk-20260301-")
 	c.run(t, "bulk", "resubmit", "--where", "state=Error", "--reason", "fixed", "--yes", "--canary", "1", "--file", "two.jsonl").
 		want(t, failure.Refused, "1 not sent: ", "stopped: ", "of the canary was not fixed", "go on with `stepkeeper bulk continue two.jsonl`")
 	c.run(t, "bulk", "continue", "none.jsonl").want(t, failure.NotFound, "the list none.jsonl", "name the file")

@@ -45,6 +45,8 @@ func newConsole(a *App) *cobra.Command {
 		Example: "  stepkeeper console --stack shop --region eu-central-1\n  stepkeeper console --read-only --redact redact.txt\n  stepkeeper console --server http://127.0.0.1:9000 --listen 127.0.0.1:8400",
 		Args:    args(cobra.NoArgs, "no arguments, only flags"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runConsole(cmd.Context(), o) },
+
+		Annotations: map[string]string{serves: "true"},
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.listen, "listen", "127.0.0.1:8380", "loopback `address` to serve on; port 0 takes a free one")
@@ -54,7 +56,8 @@ func newConsole(a *App) *cobra.Command {
 }
 
 func runConsole(ctx context.Context, o *consoleOptions) error {
-	if err := checkLoopback(o.listen); err != nil {
+	defer outliveReaders()()
+	if err := checkLoopback("--listen", o.listen); err != nil {
 		return err
 	}
 	redaction, err := loadRedaction(o.redact)
@@ -81,10 +84,11 @@ func runConsole(ctx context.Context, o *consoleOptions) error {
 		Log: slog.New(slog.NewTextHandler(o.app.Streams.Err, nil)), Now: o.app.Now})
 	address := "http://" + listener.Addr().String()
 	if o.app.JSON() {
-		_ = o.app.printLine(consoleReady{Ready: true, URL: address})
+		err = o.app.printLine(consoleReady{Ready: true, URL: address})
 	} else {
-		fmt.Fprintf(o.app.Streams.Out, "stepkeeper console of %s ready on %s\n", name, address)
+		_, err = fmt.Fprintf(o.app.Streams.Out, "stepkeeper console of %s ready on %s\n", name, address)
 	}
+	o.app.warnUnprinted(address, err)
 	if err := api.Serve(ctx, listener, api.Pages(pages)); err != nil {
 		return failure.Wrap(err, failure.General, "start it again", "the console ended")
 	}

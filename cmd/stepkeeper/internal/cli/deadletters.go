@@ -101,7 +101,7 @@ func newHandling(a *App, action, short, long string) *cobra.Command {
 	f.BoolVar(&o.All, "all", false, "all messages of the queue, in place of IDs")
 	f.StringVar(&o.By, "by", "", "who does it: kept in the file (`name`; default: the user of this computer)")
 	f.StringVar(&o.Reason, "reason", "", "why: kept in the file (`text`)")
-	f.Float64Var(&o.Rate, "rate", client.RedriveRate, "messages a `second`")
+	f.Float64Var(&o.Rate, "rate", client.RedriveRate, "messages a `second`, 0.001 to 1000")
 	f.StringVar(&o.file, "file", journal.Name, "the `file` that what is done is appended to")
 	f.BoolVar(&o.DryRun, "dry-run", false, "do nothing and write no file: report what would become of each message")
 	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask first; required for --all where there is no terminal to ask on")
@@ -186,13 +186,13 @@ func runDeadLettersLook(ctx context.Context, o *deadLetterOptions) error {
 
 // show prints a message.
 func (o *deadLetterOptions) show(l *client.DeadLetter) error {
-	a := o.app
+	a, body := o.app, core.RedactJSON(l.Body) // of a request: its tokens are for the agent
 	if a.JSON() {
 		line := deadLetterLine{DeadLetter: *l}
-		if text := string(l.Body); o.body && utf8.ValidString(text) {
+		if text := string(body); o.body && utf8.ValidString(text) {
 			line.Body = &text
 		} else if o.body {
-			line.Base64 = l.Body
+			line.Base64 = body
 		}
 		return a.printLine(line)
 	}
@@ -208,7 +208,7 @@ func (o *deadLetterOptions) show(l *client.DeadLetter) error {
 		fmt.Fprintf(out, "    would be redriven to %s\n", l.Queue)
 	}
 	if o.body {
-		fmt.Fprintf(out, "    %s\n", render.Clean(string(l.Body)))
+		fmt.Fprintf(out, "    %s\n", render.Clean(string(body)))
 	}
 	return nil
 }
@@ -233,6 +233,12 @@ func runHandling(ctx context.Context, o *deadLetterOptions) error {
 	o.By = sender(o.By)
 	if o.All == (len(o.IDs) > 0) {
 		return failure.New(failure.Usage, "look at them with `"+a.program()+" dead-letters look "+o.Queue+"`, then give IDs, or --all", "say which messages of %s are meant", o.Queue)
+	}
+	if strings.TrimSpace(o.Reason) == "" {
+		return noReason("nothing was done")
+	}
+	if o.Rate == 0 { // which means the usual rate to the client
+		return failure.New(failure.Usage, "give 0.001 to 1000, or leave it out", "--rate 0 handles no message, and nothing was done")
 	}
 	c, err := a.client(ctx)
 	if err != nil {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -36,6 +37,12 @@ func (q receivesAtOnce) Receive(ctx context.Context, most int, _, visibility tim
 // givenUp are messages of a stack that wait for the operator: two dead replies, and two in quarantine.
 func givenUp(t *testing.T) (*memory.Queues, call) {
 	t.Helper()
+	return givenUpIn(t, func(q port.Queues) port.Queues { return q })
+}
+
+// givenUpIn is givenUp with queues that the stack sees in another way.
+func givenUpIn(t *testing.T, seen func(port.Queues) port.Queues) (*memory.Queues, call) {
+	t.Helper()
 	w := stacktest.New(t, stacktest.Memory())
 	var configs []memory.QueueConfig
 	for _, name := range []string{port.Replies, port.Dead(port.Replies), port.Intake, port.Quarantine, client.MissedSweeps} {
@@ -45,7 +52,7 @@ func givenUp(t *testing.T) (*memory.Queues, call) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Parts.Queues = atOnce{queues}
+	w.Parts.Queues = seen(atOnce{queues})
 	w.Parts.Outputs.Dead = map[string]string{port.Replies: "url", port.Quarantine: "url", client.MissedSweeps: "url"}
 	w.Parts.Outputs.Workflows = map[string]string{"Order": "hash"}
 	put := func(queue string, m port.Message) {
@@ -62,7 +69,10 @@ func givenUp(t *testing.T) (*memory.Queues, call) {
 	}
 	for _, workflow := range []string{"order", "refund"} {
 		body := fmt.Sprintf(`{"schema":1,"orderId":"q-%s","workflow":%q,"order":{"card":"4111111111111111"}}`, workflow, workflow)
-		put(port.Quarantine, port.Message{Value: message.Quarantine(port.Intake, port.Delivery{Message: port.Message{Body: []byte(body)}}, "no workflow <b>\x1b[31m", 1)})
+		put(port.Quarantine, port.Message{
+			Value: message.Quarantine(port.Intake,
+				port.Delivery{Message: port.Message{Body: []byte(body)}}, "no workflow <b>\x1b[31m", 1),
+		})
 	}
 	return queues, onStack(w, "")
 }
@@ -94,19 +104,37 @@ func TestDeadLettersAreShown(t *testing.T) {
 	if !regexp.MustCompile(`(?m)^missed-sweeps +0 +- +-\nquarantine +2 +2026-03-01 12:00:00 UTC +2026-03-15 12:00:00 UTC\nreplies +2 `).MatchString(r.out) {
 		t.Error(r.out)
 	}
-	if l := decodeLines(t, run("list", "--output", "json").out); len(l) != 3 || l[1]["queue"] != "quarantine" || l[1]["messages"] != 2.0 || l[0]["oldest"] != nil {
+	if l := decodeLines(t, run("list", "--output", "json").out); len(l) != 3 ||
+		l[1]["queue"] != "quarantine" || l[1]["messages"] != 2.0 || l[0]["oldest"] != nil {
 		t.Errorf("%v", l)
 	}
-	run("look", "replies").want(t, failure.OK, "reply of order o-1, step charge, attempt 2\n    sent 2026-03-01 12:00:00 UTC, received ", "would be redriven to replies")
+	run("look", "replies").want(t, failure.OK,
+		"reply of order o-1, step charge, attempt 2\n    sent 2026-03-01 12:00:00 UTC, received ",
+		"would be redriven to replies")
 	r = run("look", "quarantine")
-	r.want(t, failure.OK, "in quarantine: no workflow <b>", "would not be redriven to intake: the workflow refund is not deployed in this stack", "would be redriven to intake\n")
+	r.want(t, failure.OK, "in quarantine: no workflow <b>",
+		"would not be redriven to intake: the workflow refund is not deployed in this stack",
+		"would be redriven to intake\n")
 	if strings.Contains(r.out, "4111111111111111") || strings.Contains(r.out, "\x1b") {
 		t.Error(r.out)
 	}
 	run("look", "quarantine", "--body").want(t, failure.OK, `"card":"4111111111111111"`)
 	l := decodeLines(t, run("look", "quarantine", "--body", "--output", "json").out)
-	if len(l) != 2 || l[0]["orderId"] != "q-order" || l[0]["queue"] != "intake" || !strings.Contains(fmt.Sprint(l[0]["body"]), "4111111111111111") || l[0]["kind"] != "submission" {
-		t.Errorf("%v", l)
+	if len(l) != 2 {
+		t.Fatalf("%v", l)
+	}
+	for _, field := range []struct {
+		name      string
+		got, want any
+	}{
+		{`l[0]["orderId"]`, l[0]["orderId"], "q-order"},
+		{`l[0]["queue"]`, l[0]["queue"], "intake"},
+		{"the body has the card", strings.Contains(fmt.Sprint(l[0]["body"]), "4111111111111111"), true},
+		{`l[0]["kind"]`, l[0]["kind"], "submission"},
+	} {
+		if field.got != field.want {
+			t.Errorf("%s is %v, want %v: %v", field.name, field.got, field.want, l)
+		}
 	}
 	if l := decodeLines(t, run("look", "quarantine", "--number", "1", "--output", "json").out); len(l) != 1 || l[0]["body"] != nil {
 		t.Errorf("%v", l)
@@ -122,12 +150,80 @@ func TestDeadLettersAreShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	run("look", "replies", "--body").want(t, failure.OK, "of no order that can be read")
-	if l := decodeLines(t, run("look", "replies", "--body", "--output", "json").out); len(l) != 3 || l[2]["bodyBase64"] != "/w==" || l[2]["body"] != nil || l[0]["bodyBase64"] != nil {
+	if l := decodeLines(t, run("look", "replies", "--body", "--output", "json").out); len(l) != 3 ||
+		l[2]["bodyBase64"] != "/w==" || l[2]["body"] != nil || l[0]["bodyBase64"] != nil {
 		t.Errorf("%v", l)
 	}
-	run("look", "replys").want(t, failure.NotFound, `there are no dead letters of a queue "replys"; there are those of missed-sweeps, quarantine, replies`, "dead-letters list")
+	run("look", "replys").want(t, failure.NotFound,
+		`there are no dead letters of a queue "replys"; there are those of missed-sweeps, quarantine, replies`,
+		"dead-letters list")
 	run("look", "replies", "--number", "0").want(t, failure.Usage, "1 to 1000")
 	call{}.run(t, "dead-letters", "list").want(t, failure.Unreachable, "stepkeeper dev")
+}
+
+// failing refuses to send, or to delete, the message of the order o-1.
+type failing struct {
+	port.Queues
+	sends, deletes bool
+	held           map[string]bool // receipts of the message
+}
+
+func (q *failing) Queue(name string) (port.Queue, error) {
+	found, err := q.Queues.Queue(name)
+	return failingQueue{found, q}, err
+}
+
+type failingQueue struct {
+	port.Queue
+	*failing
+}
+
+func (q failingQueue) Receive(ctx context.Context, most int, wait, visibility time.Duration) ([]port.Delivery, error) {
+	all, err := q.Queue.Receive(ctx, most, wait, visibility)
+	for _, d := range all {
+		if strings.Contains(string(d.Body), `"o-1"`) {
+			q.held[d.Receipt] = true
+		}
+	}
+	return all, err
+}
+
+func (q failingQueue) Send(ctx context.Context, messages []port.Message) []error {
+	if q.sends && strings.Contains(string(messages[0].Body), `"o-1"`) {
+		return []error{errors.New("the queue is out of order")}
+	}
+	return q.Queue.Send(ctx, messages)
+}
+
+func (q failingQueue) Delete(ctx context.Context, receipts []string) []error {
+	if q.deletes && q.held[receipts[0]] {
+		return []error{errors.New("the queue is out of order")}
+	}
+	return q.Queue.Delete(ctx, receipts)
+}
+
+// A command that fails with one of two messages handles the other one, and its exit code reports the failure.
+func TestDeadLettersThatFail(t *testing.T) {
+	for name, x := range map[string]struct {
+		action         string
+		sends, deletes bool
+		want           string
+	}{
+		"a redrive that is not sent":    {"redrive", true, false, "failed (order o-1): it was not sent: "},
+		"a redrive that is not deleted": {"redrive", false, true, "failed (order o-1): it was sent to replies and is here still"},
+		"a discard":                     {"discard", false, true, "failed (order o-1): "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			queues, c := givenUpIn(t, func(q port.Queues) port.Queues {
+				return &failing{q, x.sends, x.deletes, map[string]bool{}}
+			})
+			r := c.deadLetters(t, x.action, "replies", "--all", "--yes", "--rate", "1000", "--reason", "over", "--file", filepath.Join(t.TempDir(), "f"))
+			r.want(t, failure.Refused, x.want, "out of order", "(order o-2)\n")
+			if n := waiting(t, queues, port.Dead(port.Replies)); n > 1 {
+				t.Errorf("%d messages wait", n)
+			}
+		})
+	}
 }
 
 // The chosen messages are redriven or discarded, and each stands in the file before.
@@ -142,13 +238,14 @@ func TestDeadLettersAreHandled(t *testing.T) {
 	do("redrive", "replies").want(t, failure.Usage, "say which messages of replies", "dead-letters look replies")
 	do("redrive", "replies", id, "--all").want(t, failure.Usage, "say which messages")
 	do("redrive", "replies", "--all").want(t, failure.Usage, "--all needs --yes")
-	do("redrive", "replies", id, "--reason", "").want(t, failure.Usage, "reason has 0 bytes")
+	do("redrive", "replies", id, "--reason", "").want(t, failure.Usage, "--reason is missing, and nothing was done")
 	do("redrive", "nowhere", id).want(t, failure.NotFound, "nowhere")
 	do("redrive", "replies", id, "--file", filepath.Join(file, "no", "folder")).want(t, failure.Usage, "cannot be recorded, and nothing was done", "--file")
 	do("redrive", "replies", "--all", "--dry-run").want(t, failure.OK, id+": would be redriven to replies (order o-1)\n", "(order o-2)")
 	asked := c
 	asked.terminal, asked.in = true, "n\n"
-	asked.deadLetters(t, append([]string{"redrive", "replies", "--all"}, why...)...).want(t, failure.General, "Redrive all messages, 2 now, of replies?", "nothing was done")
+	asked.deadLetters(t, append([]string{"redrive", "replies", "--all"}, why...)...).want(t,
+		failure.General, "Redrive all messages, 2 now, of replies?", "nothing was done")
 	asked.deadLetters(t, append([]string{"discard", "replies", id}, why...)...).want(t, failure.General, "Discard 1 message of replies?", "nothing was done")
 	if waiting(t, queues, port.Dead(port.Replies)) != 2 {
 		t.Fatal("a message is gone")
@@ -160,8 +257,22 @@ func TestDeadLettersAreHandled(t *testing.T) {
 	}
 	r := do("redrive", "quarantine", "--all", "--yes", "--output", "json")
 	r.want(t, failure.Refused)
-	if l := decodeLines(t, r.out); len(l) != 2 || l[0]["result"] != "redriven" || l[0]["to"] != "intake" || l[1]["result"] != "refused" || l[1]["text"] != "the workflow refund is not deployed in this stack" {
-		t.Errorf("%v", l)
+	l := decodeLines(t, r.out)
+	if len(l) != 2 {
+		t.Fatalf("%v", l)
+	}
+	for _, field := range []struct {
+		name      string
+		got, want any
+	}{
+		{`l[0]["result"]`, l[0]["result"], "redriven"},
+		{`l[0]["to"]`, l[0]["to"], "intake"},
+		{`l[1]["result"]`, l[1]["result"], "refused"},
+		{`l[1]["text"]`, l[1]["text"], "the workflow refund is not deployed in this stack"},
+	} {
+		if field.got != field.want {
+			t.Errorf("%s is %v, want %v: %v", field.name, field.got, field.want, l)
+		}
 	}
 	do("discard", "quarantine", "--all", "--yes").want(t, failure.OK, ": discarded (order q-refund)\n")
 	do("discard", "quarantine", "--all", "--yes").want(t, failure.NotFound, "no message of quarantine is to be seen, and nothing was done")

@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net"
 	"os"
+	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,6 +37,7 @@ const drainTime = 5 * time.Second
 type devOptions struct {
 	app       *App
 	listen    string
+	answers   string // address of the listener for answers; "": none
 	data      string
 	workflows string
 	agents    string
@@ -59,9 +62,11 @@ type devOptions struct {
 type devReady struct {
 	Ready     bool   `json:"ready"`
 	URL       string `json:"url"`
+	Answers   string `json:"answers,omitempty"` // address that serves the pages of answers only
 	Data      string `json:"data"`
 	Workflows int    `json:"workflows"`
 	Agents    int    `json:"agents"`
+	Checked   bool   `json:"checked"`          // the whole database file was checked; otherwise the check goes on
 	Orders    string `json:"orders,omitempty"` // of the example: a file with orders to submit
 }
 
@@ -90,6 +95,7 @@ func newDev(a *App) *cobra.Command {
 			}
 			return runDev(cmd.Context(), o)
 		},
+		Annotations: map[string]string{serves: "true"},
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.example, "example", "", "run the workflow with this `name` that ships with it, and its services, in this process; nothing is kept")
@@ -97,11 +103,13 @@ func newDev(a *App) *cobra.Command {
 	_ = cmd.RegisterFlagCompletionFunc("example", cobra.FixedCompletions(exampleNames(), cobra.ShellCompDirectiveNoFileComp))
 	f.StringVar(&o.data, "data", "data", "`folder` of the state; it is made if it is not there")
 	f.StringVar(&o.listen, "listen", strings.TrimPrefix(DefaultServer, "http://"), "loopback `address` to serve on; port 0 takes a free one")
+	f.StringVar(&o.answers, "answers-listen", "",
+		"loopback `address` that serves the pages of answers and nothing else, for a proxy that makes links reachable (docs/answers.md)")
 	f.StringVar(&o.workflows, "workflows", "workflows", "`folder` with the workflow files")
 	f.StringVar(&o.agents, "agents", "agents.yaml", "`file` that names the agents: the HTTP services that they call, and those of your own that attach to their queues")
 	f.StringSliceVar(&o.replyTo, "reply-to", nil, "`names` that orders may have as replyTo; each gets a queue status-NAME")
-	f.IntVar(&o.maxOpen, "max-open", 20000, "most orders that may be under way at once; past that intake answers \"busy\"")
-	f.DurationVar(&o.sweep, "sweep-every", 500*time.Millisecond, "how often the Supervisor looks for overdue steps")
+	f.IntVar(&o.maxOpen, "max-open", 20000, "most orders that may be active at once, those that only wait not counted; past that a new order is refused as \"busy\"")
+	f.DurationVar(&o.sweep, "sweep-every", 500*time.Millisecond, "how often the Supervisor looks for overdue steps, 1ms to 1h")
 	f.StringVar(&o.keep, "keep", "", "how `long` an order that has come to rest stays readable, like 30d; without it for ever")
 	f.BoolVar(&o.newKey, "new-token-key", false, "make a new key for the tokens of answers first; tokens of the key before are read for 400 days more")
 	f.StringVar(&o.redact, "redact", "", "`file` with paths of members that the console does not show, like payment.card")
@@ -126,8 +134,13 @@ func newDev(a *App) *cobra.Command {
 const startAdvice = "\nor begin with a small project: `stepkeeper init shop && cd shop && stepkeeper dev`\nor with the one that is built in: `stepkeeper dev --example`"
 
 func (o *devOptions) check() error {
-	if err := checkLoopback(o.listen); err != nil {
+	if err := checkLoopback("--listen", o.listen); err != nil {
 		return err
+	}
+	if o.answers != "" {
+		if err := checkLoopback("--answers-listen", o.answers); err != nil {
+			return err
+		}
 	}
 	if o.maxOpen < 1 {
 		return failure.New(failure.Usage, "give a number from 1", "--max-open %d takes no orders", o.maxOpen)
@@ -136,8 +149,8 @@ func (o *devOptions) check() error {
 	if err := o.onAlert.Check(); err != nil {
 		return failure.Wrap(err, failure.Usage, "see --alert-webhook, --alert-command and --alert-window of `stepkeeper dev --help`", "alerts could not be sent")
 	}
-	if o.sweep < time.Millisecond {
-		return failure.New(failure.Usage, "give a positive duration, like --sweep-every 500ms", "--sweep-every %v is too short", o.sweep)
+	if o.sweep < time.Millisecond || o.sweep > time.Hour {
+		return failure.New(failure.Usage, "give a duration from 1ms to 1h, like --sweep-every 500ms", "--sweep-every %v is out of range", o.sweep)
 	}
 	info, err := os.Stat(o.workflows)
 	switch {
@@ -171,19 +184,31 @@ func (o *devOptions) keeping() (time.Duration, error) {
 }
 
 // checkLoopback refuses to serve the world: there are no users and no passwords here.
-func checkLoopback(listen string) error {
-	const do = "listen on the loopback interface, like --listen 127.0.0.1:8377: every client that reaches the port may submit and undo orders"
+func checkLoopback(flag, listen string) error {
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {
-		return failure.New(failure.Usage, "give host and port, like --listen 127.0.0.1:8377", "--listen %q is no address", listen)
+		return failure.New(failure.Usage, "give host and port, like "+flag+" 127.0.0.1:8377",
+			"%s %q is no address", flag, listen)
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return failure.New(failure.Usage, do, "--listen %s is refused: other machines could reach it", listen)
+		return failure.New(failure.Usage,
+			"listen on the loopback interface, like "+flag+" 127.0.0.1:8377: there are no users, no passwords and no TLS here",
+			"%s %s is refused: other machines could reach it", flag, listen)
 	}
 	return nil
 }
 
+// outliveReaders keeps the process alive when nothing reads its output any more: a write returns an error then,
+// and does not end the process. systemd would take that end for a clean one. Programs that it starts are not
+// affected, as they would be by signal.Ignore.
+func outliveReaders() (stop func()) {
+	unread := make(chan os.Signal, 1) // no goroutine receives from it
+	signal.Notify(unread, syscall.SIGPIPE)
+	return func() { signal.Stop(unread) }
+}
+
 func runDev(ctx context.Context, o *devOptions) error {
+	defer outliveReaders()()
 	log, err := o.logger()
 	if err != nil {
 		return err
@@ -218,12 +243,13 @@ func runDev(ctx context.Context, o *devOptions) error {
 	defer tracer.close()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- o.app.runtime(ctx, embedded.Options{
+		options := embedded.Options{
 			Pages: o.pages(log, redaction), PagePaths: console.Paths,
-			Data: o.data, Listen: o.listen, Workflows: o.workflows, Agents: o.agents,
+			Data: o.data, Listen: o.listen, AnswersListen: o.answers, Workflows: o.workflows, Agents: o.agents,
 			ReplyTo: o.replyTo, MaxOpen: o.maxOpen, SweepEvery: o.sweep, Keep: keep,
 			NewTokenKey: o.newKey, OnAlert: o.onAlert, Tracer: tracer.Tracer, Log: log, Clock: clock, Version: ReadVersion().Version, Ready: o.ready,
-		})
+		}
+		ended <- port.Guard(log, "the server", func() error { return o.app.runtime(ctx, options) })
 	}()
 	select {
 	case err = <-ended:
@@ -237,11 +263,16 @@ func runDev(ctx context.Context, o *devOptions) error {
 	if err == nil || errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		return nil
 	}
-	do := ""
-	if errors.Is(err, syscall.EADDRINUSE) {
-		do = "another program listens there, perhaps another `stepkeeper dev`; choose a port with --listen, 0 takes a free one"
+	return failure.Wrap(err, failure.General, addressAdvice(err), "stepkeeper dev ended")
+}
+
+// addressAdvice returns what to do if an address is in use, and "" after any other error.
+func addressAdvice(err error) string {
+	if !errors.Is(err, syscall.EADDRINUSE) {
+		return ""
 	}
-	return failure.Wrap(err, failure.General, do, "stepkeeper dev ended")
+	return "another program listens there, perhaps another `stepkeeper dev`; " +
+		"choose another port with --listen or --answers-listen, 0 takes a free one"
 }
 
 // spans is a tracer, or none.
@@ -282,20 +313,42 @@ func (o *devOptions) clock() (port.Clock, error) {
 	return c, nil
 }
 
-// ready prints the one line that scripts wait for.
+// ready prints the one line that scripts wait for. A server whose line cannot be written goes on, because its work
+// is not its output.
 func (o *devOptions) ready(s embedded.Started) {
-	if o.app.JSON() {
-		_ = o.app.printLine(devReady{Ready: true, URL: s.Address, Data: o.data, Workflows: s.Workflows, Agents: s.Agents, Orders: o.orders})
-		return
+	o.app.warnUnprinted(s.Address, o.printReady(s))
+}
+
+// warnUnprinted warns if the ready line of a server could not be written.
+func (a *App) warnUnprinted(address string, err error) {
+	if err != nil {
+		a.warn(fmt.Sprintf("the ready line could not be written, and the server runs on %s: %v", address, err))
 	}
-	fmt.Fprintf(o.app.Streams.Out, "stepkeeper dev ready on %s (data %s, %s, %s)\n", s.Address, o.data, view.Count(s.Workflows, "workflow"), view.Count(s.Agents, "agent"))
+}
+
+func (o *devOptions) printReady(s embedded.Started) error {
+	if o.app.JSON() {
+		return o.app.printLine(devReady{Ready: true, URL: s.Address, Answers: s.Answers, Data: o.data,
+			Workflows: s.Workflows, Agents: s.Agents, Checked: s.Checked, Orders: o.orders})
+	}
+	checked := "checked"
+	if !s.Checked {
+		checked = "its check goes on"
+	}
+	text := fmt.Sprintf("stepkeeper dev ready on %s (data %s, %s, %s, %s)\n",
+		s.Address, o.data, checked, view.Count(s.Workflows, "workflow"), view.Count(s.Agents, "agent"))
+	if s.Answers != "" {
+		text += fmt.Sprintf("pages of answers, and nothing else, on %s\n", s.Answers)
+	}
 	if o.next != nil {
 		server := ""
 		if s.Address != DefaultServer {
 			server = " --server " + s.Address
 		}
-		fmt.Fprintf(o.app.Streams.Out, "in another terminal: %s\n", o.next(server))
+		text += fmt.Sprintf("in another terminal: %s\n", o.next(server))
 	}
+	_, err := io.WriteString(o.app.Streams.Out, text)
+	return err
 }
 
 func (o *devOptions) logger() (*slog.Logger, error) {

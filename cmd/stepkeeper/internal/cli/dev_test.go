@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -18,6 +19,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
 	"github.com/stepkeeper/stepkeeper/demo/runner"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
+	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 	"github.com/stepkeeper/stepkeeper/verify/stacktest"
 )
 
@@ -29,20 +31,39 @@ func dev(ctx context.Context, t *testing.T, run func(context.Context, embedded.O
 }
 
 func TestDevSaysOneLine(t *testing.T) {
+	checked := true
 	ready := func(_ context.Context, o embedded.Options) error {
 		o.Log.Info("not to be seen")
 		o.Log.Error("to be seen", "order", "o-1")
-		o.Ready(embedded.Started{Address: "http://127.0.0.1:4711", Workflows: 2, Agents: 4})
+		o.Ready(embedded.Started{Address: "http://127.0.0.1:4711", Workflows: 2, Agents: 4, Checked: checked})
 		return nil
 	}
 	r := dev(t.Context(), t, ready)
 	r.want(t, failure.OK)
-	if want := "stepkeeper dev ready on http://127.0.0.1:4711 (data d, 2 workflows, 4 agents)\n"; r.out != want || !strings.Contains(r.err, `level=ERROR msg="to be seen" order=o-1`) || strings.Contains(r.err, "not to") {
+	if want := "stepkeeper dev ready on http://127.0.0.1:4711 (data d, checked, 2 workflows, 4 agents)\n"; r.out != want || !strings.Contains(r.err, `level=ERROR msg="to be seen" order=o-1`) || strings.Contains(r.err, "not to") {
 		t.Errorf("%q, %q; want %q", r.out, r.err, want)
 	}
 	r = dev(t.Context(), t, ready, "--output", "json")
-	if d := decodeLines(t, r.out); len(d) != 1 || d[0]["url"] != "http://127.0.0.1:4711" || d[0]["ready"] != true {
+	if d := decodeLines(t, r.out); len(d) != 1 || d[0]["url"] != "http://127.0.0.1:4711" || d[0]["ready"] != true || d[0]["checked"] != true {
 		t.Errorf("%s", r.out)
+	}
+	answers := func(_ context.Context, o embedded.Options) error {
+		o.Ready(embedded.Started{Address: "http://127.0.0.1:4711", Answers: "http://" + o.AnswersListen})
+		return nil
+	}
+	r = dev(t.Context(), t, answers, "--answers-listen", "127.0.0.1:4712")
+	if want := "pages of answers, and nothing else, on http://127.0.0.1:4712\n"; !strings.HasSuffix(r.out, want) {
+		t.Errorf("%q; want %q", r.out, want)
+	}
+	r = dev(t.Context(), t, answers, "--answers-listen", "127.0.0.1:4712", "--output", "json")
+	if d := decodeLines(t, r.out); len(d) != 1 || d[0]["answers"] != "http://127.0.0.1:4712" {
+		t.Errorf("%s", r.out)
+	}
+	dev(t.Context(), t, answers, "--answers-listen", ":4712").want(t, failure.Usage,
+		"--answers-listen :4712 is refused", "no passwords")
+	checked = false
+	if r := dev(t.Context(), t, ready); !strings.Contains(r.out, "(data d, its check goes on, 2 workflows") {
+		t.Errorf("%q", r.out)
 	}
 	r = dev(t.Context(), t, ready, "--log-format", "json")
 	if d := decodeLines(t, r.err); len(d) != 1 || d[0]["msg"] != "to be seen" || d[0]["order"] != "o-1" {
@@ -67,9 +88,22 @@ func TestDevReportsAndTraces(t *testing.T) {
 	call{}.run(t, "init").want(t, failure.OK)
 	var got embedded.Options
 	c := call{runtime: func(_ context.Context, o embedded.Options) error { got = o; return nil }}
-	c.run(t, "dev", "--alert-webhook", "https://alerts.example.com/x", "--alert-command", "tee -a alerts", "--alert-window", "5m", "--alert-reminder", "-1s").want(t, failure.OK)
-	if o := got.OnAlert; o.Webhook != "https://alerts.example.com/x" || strings.Join(o.Command, "|") != "tee|-a|alerts" || o.Window != 5*time.Minute || o.Reminder >= 0 || got.Tracer != nil {
-		t.Errorf("%+v", got)
+	c.run(t, "dev", "--alert-webhook", "https://alerts.example.com/x", "--alert-command", "tee -a alerts",
+		"--alert-window", "5m", "--alert-reminder", "-1s").want(t, failure.OK)
+	o := got.OnAlert
+	for _, field := range []struct {
+		name      string
+		got, want any
+	}{
+		{"o.Webhook", o.Webhook, "https://alerts.example.com/x"},
+		{`strings.Join(o.Command, "|")`, strings.Join(o.Command, "|"), "tee|-a|alerts"},
+		{"o.Window", o.Window, 5 * time.Minute},
+		{"o.Reminder < 0", o.Reminder < 0, true},
+		{"got.Tracer is nil", got.Tracer == nil, true},
+	} {
+		if field.got != field.want {
+			t.Errorf("%s is %v, want %v: %+v", field.name, field.got, field.want, got)
+		}
 	}
 	c.run(t, "dev", "--alert-webhook", "alerts.example.com").want(t, failure.Usage, "a URL like", "--alert-webhook")
 	c.run(t, "dev", "--otlp", "127.0.0.1:4317").want(t, failure.Usage, "spans cannot be sent", "correct --otlp")
@@ -185,7 +219,9 @@ func TestDevExamples(t *testing.T) {
 			cancel()
 			r := <-done
 			r.want(t, failure.OK)
-			next := regexp.MustCompile(`in another terminal: stepkeeper( --server http://127\.0\.0\.1:\d+) submit --workflow ` + name + ` --id ` + name + `-1 (\S+)order\.json && stepkeeper( --server \S+) show ` + name + "-1\n")
+			next := regexp.MustCompile(
+				`in another terminal: stepkeeper( --server http://127\.0\.0\.1:\d+) submit --workflow ` +
+					name + ` --id ` + name + `-1 (\S+)order\.json && stepkeeper( --server \S+) show ` + name + "-1\n")
 			if found := next.FindStringSubmatch(r.out + r.err); found == nil || found[1] != found[3] {
 				t.Errorf("what to do next is not written:\n%s%s", r.out, r.err)
 			}
@@ -227,7 +263,7 @@ func TestDevAddressInUse(t *testing.T) {
 	defer taken.Close()
 	agents := write(t, "agents.yaml", "agents:\n  payment: {external: true}\n")
 	call{}.run(t, "dev", "--data", t.TempDir(), "--listen", taken.Addr().String(), "--workflows", shipped, "--agents", agents).
-		want(t, failure.General, "already in use", "choose a port with --listen")
+		want(t, failure.General, "already in use", "choose another port with --listen or --answers-listen")
 }
 
 // The console is served at a loopback address until it is interrupted, over the server or the stack that is named.
@@ -237,7 +273,8 @@ func TestConsoleIsServed(t *testing.T) {
 	c := call{server: serve(t, b).URL, until: "http://127.0.0.1:"}
 	c.run(t, "console", "--listen", "127.0.0.1:0").want(t, failure.OK, "stepkeeper console of "+c.server+" ready on http://127.0.0.1:")
 	r := c.run(t, "console", "--listen", "127.0.0.1:0", "--output", "json")
-	if d := decodeLines(t, r.out); r.code != failure.OK || len(d) != 1 || d[0]["ready"] != true || !strings.HasPrefix(d[0]["url"].(string), "http://127.0.0.1:") {
+	if d := decodeLines(t, r.out); r.code != failure.OK || len(d) != 1 || d[0]["ready"] != true ||
+		!strings.HasPrefix(d[0]["url"].(string), "http://127.0.0.1:") {
 		t.Errorf("%+v", r)
 	}
 	stack := onStack(stacktest.New(t, stacktest.Memory()), "")
@@ -245,7 +282,8 @@ func TestConsoleIsServed(t *testing.T) {
 	stack.run(t, "console", "--listen", "127.0.0.1:0", "--stack", "Shop", "--region", "eu-central-1").want(t, failure.OK, "console of stack Shop ready")
 
 	c.until = ""
-	c.run(t, "console", "--listen", strings.TrimPrefix(c.server, "http://")).want(t, failure.General, "cannot be served", "perhaps another console; choose a port with --listen")
+	c.run(t, "console", "--listen", strings.TrimPrefix(c.server, "http://")).want(t, failure.General,
+		"cannot be served", "perhaps another console; choose a port with --listen")
 	c.run(t, "console", "--listen", "0.0.0.0:0").want(t, failure.Usage, "other machines could reach it")
 	c.run(t, "console", "--redact", "no-such.txt").want(t, failure.Usage, "no-such.txt of --redact cannot be used", "one path on each line")
 	c.run(t, "console", "--server", "ftp://x").want(t, failure.Usage, "cannot be used")
@@ -257,28 +295,69 @@ func TestDevOnAFileThatIsNotItsOwn(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(data, "stepkeeper.db"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	agents := write(t, "agents.yaml", "agents:\n  inventory: {external: true}\n  payment: {external: true}\n  shipping: {external: true}\n  notification: {external: true}\n  cloud: {external: true}\n  network: {external: true}\n  dns: {external: true}\n")
+	agents := write(t, "agents.yaml",
+		"agents:\n  inventory: {external: true}\n  payment: {external: true}\n  shipping: {external: true}\n  notification: {external: true}\n  cloud: {external: true}\n  network: {external: true}\n  dns: {external: true}\n")
 	call{}.run(t, "dev", "--data", data, "--listen", "127.0.0.1:0", "--workflows", shipped, "--agents", agents).
 		want(t, failure.General, "stepkeeper.db is empty", data, "restore a backup")
+}
+
+// A file that is refused at the first start is not counted as a workflow, and the log says that nothing is served for it; a folder
+// without a file is warned of.
+func TestDevSaysWhatItServes(t *testing.T) {
+	agents := write(t, "agents.yaml", "agents:\n  payment: {external: true}\n")
+	good := "workflow: %s\nsteps:\n  a: {agent: payment, operation: charge, timeout: 5s, onFailure: stop, undo: none, grade: fenced}\n"
+	for name, c := range map[string]struct {
+		files map[string]string
+		says  []string
+	}{
+		"a broken one": {map[string]string{"a.yaml": fmt.Sprintf(good, "a"), "b.yaml": "workflow: b\n", "c.yaml": fmt.Sprintf(good, "a")},
+			[]string{"checked, 1 workflow, 1 agent", "workflow file refused; nothing is served for it until it is corrected",
+				"b.yaml:1:1: the workflow has no steps", "c.yaml: workflow a is defined in a.yaml already"}},
+		"none": {nil, []string{"checked, 0 workflows, 1 agent", "the folder holds no workflow file, so that no order can be started"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			flows := t.TempDir()
+			for file, text := range c.files {
+				if err := os.WriteFile(filepath.Join(flows, file), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r := call{until: "ready on"}.run(t, "dev", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--workflows", flows, "--agents", agents)
+			r.want(t, failure.OK, c.says...)
+			if name == "none" {
+				return
+			}
+			v := call{}.run(t, "workflow", "validate", flows)
+			v.want(t, failure.Usage, "a.yaml: valid, workflow a", "b.yaml:1:1: the workflow has no steps",
+				"c.yaml: workflow a is defined in a.yaml already; fix: give one of them another name")
+		})
+	}
 }
 
 func TestDevRunsForReal(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	agents := write(t, "agents.yaml", "agents:\n  inventory: {external: true}\n  payment: {external: true}\n  shipping: {external: true}\n  notification: {external: true}\n  cloud: {external: true}\n  network: {external: true}\n  dns: {external: true}\n")
+	agents := write(t, "agents.yaml",
+		"agents:\n  inventory: {external: true}\n  payment: {external: true}\n  shipping: {external: true}\n  notification: {external: true}\n  cloud: {external: true}\n  network: {external: true}\n  dns: {external: true}\n")
 	out := &lineWriter{lines: make(chan string, 10)}
 	s, _ := streams.Test(false)
 	s.Out = out
 	done := make(chan failure.Code, 1)
 	go func() {
 		a := New(s, func(string) string { return "" })
-		done <- a.Execute(ctx, []string{"dev", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--workflows", shipped, "--agents", agents, "--log-level", "error"})
+		done <- a.Execute(ctx, []string{
+			"dev", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--workflows", shipped, "--agents",
+			agents, "--log-level", "error",
+		})
 	}()
 	select {
 	case line := <-out.lines:
 		_, rest, _ := strings.Cut(line, " on ")
 		url, _, _ := strings.Cut(rest, " ")
-		c := call{server: url, in: `{"schema":1,"orderId":"real-1","workflow":"order","order":{"items":[],"currency":"EUR","payment":{"card":"x"},"customer":{"email":"a@b"}}}`}
+		c := call{
+			server: url,
+			in:     `{"schema":1,"orderId":"real-1","workflow":"order","order":{"items":[],"currency":"EUR","payment":{"card":"x"},"customer":{"email":"a@b"}}}`,
+		}
 		c.run(t, "submit", "-").want(t, failure.OK, "real-1: accepted")
 		c.run(t, "show", "real-1").want(t, failure.OK, "real-1  Processing", "charge-payment")
 		c.run(t, "cancel", "real-1").want(t, failure.OK, "accepted")
@@ -308,7 +387,7 @@ func TestDemo(t *testing.T) {
 		var got runner.Options
 		x := call{demo: func(_ context.Context, o runner.Options) (runner.Report, error) {
 			got = o
-			if files, err := workflowFiles([]string{o.Workflows}); err != nil || len(files) != 1 {
+			if files, err := workflowFiles([]string{o.Workflows}, source.Options{}); err != nil || len(files) != 1 {
 				t.Errorf("the built-in workflow is not there: %v %v", files, err)
 			}
 			return runner.Report{Submitted: 3}, c.err
@@ -359,4 +438,24 @@ func TestDevClock(t *testing.T) {
 		t.Errorf("the clock is off by %s, want 2h", off)
 	}
 	dev(t.Context(), t, keep, "--clock-offset", write(t, "offset", "later\n")).want(t, failure.Usage, "duration")
+}
+
+// A server or console whose ready line cannot be written says so on standard error, goes on, and ends well.
+func TestDevWithoutAnOutput(t *testing.T) {
+	reader, out := io.Pipe()
+	_ = reader.Close()
+	c := call{out: out, runtime: func(_ context.Context, o embedded.Options) error {
+		o.Ready(embedded.Started{Address: "http://127.0.0.1:1"})
+		return nil
+	}}
+	agents := write(t, "agents.yaml", "agents: {shop: {external: true}}")
+	folder := t.TempDir()
+	for _, output := range []string{"text", "json"} {
+		c.run(t, "dev", "--data", folder, "--workflows", folder, "--agents", agents, "--output", output).want(t, failure.OK,
+			"the ready line could not be written, and the server runs on http://127.0.0.1:1", "closed pipe")
+		ctx, end := context.WithCancel(t.Context())
+		end()
+		call{out: out, ctx: ctx}.run(t, "console", "--listen", "127.0.0.1:0", "--output", output).want(t, failure.OK,
+			"the ready line could not be written, and the server runs on http://127.0.0.1:", "closed pipe")
+	}
 }

@@ -49,7 +49,10 @@ func TestDoctorOfAServer(t *testing.T) {
 	}
 	health = reported()
 	r := run()
-	r.want(t, failure.OK, "ok       server: it takes orders", "ok       send: what is sent is read", "ok       version: this program and the server are (devel)", "ok       clock: within 30s of that of the server", "ok       store: nothing is wrong", "ok       queues: no queue is left unattended")
+	r.want(t, failure.OK, "ok       server: it takes orders", "ok       send: what is sent is read",
+		"ok       version: this program and the server are (devel)",
+		"ok       clock: within 30s of that of the server", "ok       store: nothing is wrong",
+		"ok       queues: no queue is left unattended")
 	if strings.Contains(r.out, "fix:") {
 		t.Error(r.out)
 	}
@@ -58,8 +61,21 @@ func TestDoctorOfAServer(t *testing.T) {
 	run().want(t, failure.General, "failed   server: it takes no orders now", "failed   store: disk is full", "failed   agent mail: unauthorized since noon", "fix: the server's log says more",
 		"failed   queue requests-seats: nothing takes from it, 4 waiting, since 2026-03-01T12:00:00", "fix: is the agent seats running?")
 	lines := decodeLines(t, run("--output", "json").out)
-	if len(lines) != 8 || lines[0]["name"] != "server" || lines[0]["result"] != "failed" || lines[1]["result"] != "ok" || lines[2]["result"] != "unknown" || lines[6]["fix"] == nil {
-		t.Errorf("%v", lines)
+	if len(lines) != 8 || lines[6]["fix"] == nil {
+		t.Fatalf("%v", lines)
+	}
+	for _, field := range []struct {
+		name      string
+		got, want any
+	}{
+		{`lines[0]["name"]`, lines[0]["name"], "server"},
+		{`lines[0]["result"]`, lines[0]["result"], "failed"},
+		{`lines[1]["result"]`, lines[1]["result"], "ok"},
+		{`lines[2]["result"]`, lines[2]["result"], "unknown"},
+	} {
+		if field.got != field.want {
+			t.Errorf("%s is %v, want %v: %v", field.name, field.got, field.want, lines)
+		}
 	}
 
 	release.Version = "v1.2.3"
@@ -67,7 +83,9 @@ func TestDoctorOfAServer(t *testing.T) {
 	run().want(t, failure.OK, "ok       version: this program is (devel), and the server v1.2.3; each reads what the other writes")
 	release.Messages++
 	health = reported()
-	run().want(t, failure.General, "failed   version: this program is (devel) tasks=", "and the server was built from v1.2.3 tasks=", "fix: use the stepkeeper that the server was built from, or update the server")
+	run().want(t, failure.General, "failed   version: this program is (devel) tasks=",
+		"and the server was built from v1.2.3 tasks=",
+		"fix: use the stepkeeper that the server was built from, or update the server")
 	health = `{"ready":true}`
 	run().want(t, failure.OK, "unknown  version: not checked: the server does not say", "fix: update the server")
 	status, refusal = http.StatusForbidden, `{"status":403,"code":"forbidden","detail":"only reads pass"}`
@@ -109,14 +127,19 @@ func TestDoctorOfAStack(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
 	w.Parts.Outputs.Dead = map[string]string{"intake": "url"}
 	w.Parts.Outputs.Mappings = map[string]string{port.Intake: "m-intake"}
-	w.Parts.Outputs.Release = view.Built()
+	w.Parts.Outputs.Release, w.Parts.Outputs.IntakeCommands = view.Built(), true
 	w.Parts.Lambda = states{"m-intake": "Enabled"}
 	w.Parts.Caller, w.Parts.Rights = ops{}, ops{"allowed"}.may
 	c := call{openStack: func(context.Context, string, aws.Options, ...client.Option) (*client.Client, error) {
 		return w.Client(), nil
 	}}
-	c.run(t, "doctor", "--stack", "Shop").want(t, failure.OK, "ok       stack: Shop in us-east-1 has 0 workflows and 0 agents", "unknown  dead letters of intake: not checked: ", "ok       concurrency: its functions may run 0 at a time, and the account allows 10",
-		"ok       send: IAM allows arn:aws:iam::000000000000:role/ops to send orders and commands", "ok       version: this program and the stack are (devel)", "unknown  messages in flight: not checked: queue \"replies\"", "unknown  table writes: not checked: ",
+	c.run(t, "doctor", "--stack", "Shop").want(t, failure.OK,
+		"ok       stack: Shop in us-east-1 has 0 workflows and 0 agents",
+		"unknown  dead letters of intake: not checked: ",
+		"ok       concurrency: its functions may run 0 at a time, and the account allows 10",
+		"ok       send: IAM allows arn:aws:iam::000000000000:role/ops to send orders and commands",
+		"ok       version: this program and the stack are (devel)",
+		"unknown  messages in flight: not checked: queue \"replies\"", "unknown  table writes: not checked: ",
 		"ok       code storage: the functions and layers of the account have 1 MB, and AWS Lambda keeps 10 MB")
 	w.Parts.Lambda = states{"m-intake": "Disabled"}
 	w.Parts.Outputs.Release.Messages--

@@ -23,6 +23,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/demo/services"
 	"github.com/stepkeeper/stepkeeper/demo/shop"
 	"github.com/stepkeeper/stepkeeper/examples"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
@@ -128,7 +129,9 @@ func (e *example) startOne() error {
 	}
 	server := &http.Server{Handler: &exampleService{}, ReadHeaderTimeout: time.Second}
 	ended := make(chan error)
-	go func() { ended <- server.Serve(listener) }()
+	go func() {
+		ended <- port.Guard(nil, "the example's service", func() error { return server.Serve(listener) })
+	}()
 	e.stop = func() error {
 		err := server.Close()
 		if served := <-ended; !errors.Is(served, http.ErrServerClosed) {

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
@@ -21,6 +22,12 @@ func TestInit(t *testing.T) {
 		text, err := os.ReadFile(filepath.Join("shop", name))
 		if err != nil || len(text) == 0 || !slices.Contains(d[0]["files"].([]any), any(name)) {
 			t.Errorf("%s: %d bytes, %v", name, len(text), err)
+		}
+	}
+	ignored, err := os.ReadFile("shop/.gitignore") // what the commands write into the folder may hold data of orders
+	for _, line := range []string{"/data/", "/bulk-*.jsonl", "/dead-letters.jsonl"} {
+		if err != nil || !slices.Contains(strings.Fields(string(ignored)), line) {
+			t.Errorf(".gitignore lacks %s: %s %v", line, ignored, err)
 		}
 	}
 	call{}.run(t, "workflow", "validate", "shop/workflows", "--agents", "shop/agents.yaml").want(t, failure.OK, "valid, workflow booking")
@@ -44,5 +51,16 @@ func TestInitOverwritesNothing(t *testing.T) {
 	call{}.run(t, "init", "shop", "--module-dir", ".").want(t, failure.Usage, "is no working copy", "--module-dir FOLDER")
 	if _, err := os.Stat("shop"); err == nil {
 		t.Error("a refused call has written something")
+	}
+}
+
+// TestInitNamesTheFolder: the commands that init prints begin with a change of folder only if it wrote into another one.
+func TestInitNamesTheFolder(t *testing.T) {
+	t.Chdir(t.TempDir())
+	call{}.run(t, "init", "shop").want(t, failure.OK, "\n  cd shop\n  go run ./services\n")
+	t.Chdir(t.TempDir())
+	r := call{}.run(t, "init")
+	if r.want(t, failure.OK); strings.Contains(r.out, "  cd ") {
+		t.Errorf("init of the current folder changes the folder:\n%s", r.out)
 	}
 }

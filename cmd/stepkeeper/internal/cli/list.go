@@ -85,7 +85,7 @@ func runList(ctx context.Context, o *listOptions) error {
 	}
 	q := client.Query{State: core.State(o.state), Workflow: o.workflow, Step: o.step, Code: o.code, IDPrefix: o.prefix, OlderThan: o.olderThan, PageSize: pageSize}
 	if !o.all && o.step+o.code+o.prefix == "" { // these choose among the orders of a page
-		q.PageSize = min(o.limit+1, pageSize) // one more, to know whether there are more
+		q.PageSize = min(o.limit, pageSize-1) + 1 // one more, to know whether there are more
 	}
 	var shown []view.Summary // of the text output, which needs all rows to align them
 	count, more := 0, false
@@ -100,6 +100,11 @@ func runList(ctx context.Context, o *listOptions) error {
 		if !o.app.JSON() {
 			shown = append(shown, s)
 		} else if err := o.app.printLine(s); err != nil {
+			return err
+		}
+	}
+	if count == 0 {
+		if err := o.app.knownWorkflow(ctx, c, o.workflow); err != nil {
 			return err
 		}
 	}
@@ -138,7 +143,7 @@ var summaryHeader = []string{"ORDER", "WORKFLOW", "STATE", "RECEIVED", "TOOK", "
 func summaryRows(a *App, orders []view.Summary) [][]string {
 	style, now := a.Streams.Style(), a.Now()
 	rows := make([][]string, len(orders))
-	for i, s := range orders {
+	for i, s := range render.Cleaned(orders) {
 		state := string(s.State)
 		if s.Phase == core.Undoing {
 			state += " (undo)"
@@ -149,7 +154,7 @@ func summaryRows(a *App, orders []view.Summary) [][]string {
 		}
 		why := ""
 		if s.Error != nil {
-			why = render.Clean(s.Error.Message)
+			why = s.Error.Message
 			if s.Error.Step != "" {
 				why = s.Error.Step + ": " + why
 			}

@@ -17,8 +17,9 @@ var idPattern = regexp.MustCompile(`^[A-Za-z0-9._:~-]{1,128}$`)
 
 // checkID refuses what cannot be an order's ID before anything is sent.
 func checkID(id string) error {
-	if !idPattern.MatchString(id) {
-		return failure.New(failure.Usage, "an ID has 1 to 128 of the characters A-Z a-z 0-9 . _ : -", "%.140q is no order's ID", id)
+	if !idPattern.MatchString(id) || id == "." || id == ".." {
+		return failure.New(failure.Usage, "an ID has 1 to 128 of the characters A-Z a-z 0-9 . _ : -, and is not . or ..",
+			"%.140q is no order's ID", id)
 	}
 	return nil
 }

@@ -122,7 +122,7 @@ func TestList(t *testing.T) {
 		{"--limit 1", "stopped"},
 		{"--limit 3", "stopped processed running"},
 		{"--limit 1 --all", "stopped processed running"},
-		{"--workflow nothing", ""},
+		{"--workflow provision --state processed", ""},
 		{"--step zone", "stopped"},
 		{"--code http-422 --state error", "stopped"},
 		{"--code nothing", ""},
@@ -143,7 +143,11 @@ func TestList(t *testing.T) {
 		EndText: strings.Repeat("long ", 20), Steps: []core.Step{{Name: "charge", State: core.UndoWait, Attempt: 1, First: 1, FirstAt: at, ClaimedAt: at}}})
 	c.run(t, "list", "--id", "half").want(t, failure.OK, "Error (undo)", "charge: "+(strings.Repeat("long ", 20))[:51]+"…\n")
 	c.run(t, "list", "--limit", "2").want(t, failure.OK, "2 shown, there are more")
-	c.run(t, "list", "--workflow", "nothing").want(t, failure.OK, "no such orders")
+	c.run(t, "list", "--workflow", "provision", "--state", "processed").want(t, failure.OK, "no such orders")
+	for _, format := range []string{"text", "json"} {
+		r := c.run(t, "list", "--workflow", "provisoin", "--output", format)
+		r.want(t, failure.NotFound, `there is no workflow `, "provisoin", "did you mean provision?", "workflow list")
+	}
 }
 
 func TestWatchFollowsToTheEnd(t *testing.T) {

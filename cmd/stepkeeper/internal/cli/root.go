@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,23 +12,71 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 )
 
-// Execute runs the command that args name and answers the exit code. Errors go to standard error,
+// Execute runs the command that args name and returns the exit code. Errors go to standard error,
 // with what to do; a usage text appears only where it was asked for.
 func (a *App) Execute(ctx context.Context, args []string) failure.Code {
+	out := &output{w: a.Streams.Out}
+	a.Streams.Out = out
 	root := a.Root()
 	root.SetArgs(args)
 	started := false
-	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		started = true
-		return a.setUp()
+		return a.setUp(cmd)
 	}
 	cmd, err := root.ExecuteContextC(ctx)
+	if out.err != nil && cmd.Annotations[serves] == "" {
+		err = a.unwritten(out.err, err)
+	}
 	if err == nil {
 		return failure.OK
+	}
+	if !started && wantsJSON(args) {
+		a.output = outputJSON // flags after a wrong one are not parsed
 	}
 	reported := asFailure(ctx, err, started, cmd)
 	a.printError(a.Streams.Err, reported)
 	return reported.Code
+}
+
+// output remembers the first write that failed. Commands that print text do not check each write.
+type output struct {
+	w   io.Writer
+	err error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.w.Write(p)
+	if o.err == nil {
+		o.err = err
+	}
+	return n, err
+}
+
+// serves annotates commands whose output is only the line that says that they are ready: they serve on
+// without a reader.
+const serves = "serves"
+
+// unwritten is the error of a command whose output was not written, and that failed with err or not.
+func (a *App) unwritten(cause, err error) error {
+	var f *failure.Error
+	if errors.As(err, &f) && !f.Quiet && !errors.Is(err, cause) {
+		a.printError(a.Streams.Err, f)
+	}
+	return written(cause)
+}
+
+// wantsJSON reports whether the arguments ask for JSON.
+func wantsJSON(args []string) bool {
+	for i, arg := range args {
+		switch {
+		case arg == "--":
+			return false
+		case arg == "--output="+outputJSON, arg == "--output" && i+1 < len(args) && args[i+1] == outputJSON:
+			return true
+		}
+	}
+	return false
 }
 
 // asFailure gives every error its exit code and its advice. What fails before a command has
@@ -88,7 +137,7 @@ func (a *App) Root() *cobra.Command {
 	}
 	add("run", newInit(a), newDev(a), newDemo(a))
 	add("orders", newSubmit(a), newShow(a), newList(a), newWatch(a), newAnswer(a), newSchedules(a))
-	add("operator", newConsole(a), newResubmit(a), newUndo(a), newCancel(a), newResolve(a), newMove(a), newClose(a), newBulk(a), newDeadLetters(a), newTokenKey(a), newDoctor(a), newSmoke(a), newCost(a))
+	add("operator", newConsole(a), newResubmit(a), newUndo(a), newCancel(a), newResolve(a), newMove(a), newClose(a), newBulk(a), newDeadLetters(a), newBackup(a), newTokenKey(a), newDoctor(a), newSmoke(a), newCost(a))
 	add("author", newWorkflow(a), newAgent(a), newSimulate(a))
 	root.AddCommand(newVersion(a), exitCodesTopic())
 	return root

@@ -112,6 +112,7 @@ func TestDynamicCompletion(t *testing.T) {
 		{[]string{"workflow", "validate", ""}, "yaml\n"},
 		{[]string{"submit", ""}, "jsonl\n"},
 		{[]string{"agent", "new", "--dir", ""}, ":16\n"},
+		{[]string{"agent", "validate", ""}, "yaml\n"},
 		{[]string{"agent", "new", "--module-dir", ""}, ":16\n"},
 		{[]string{"agent", "test", "--earns", ""}, "fenced\n"},
 		{[]string{"cost", "--prices", ""}, "json\n:8\n"},
@@ -179,7 +180,7 @@ func TestWrongCalls(t *testing.T) {
 		{[]string{"dev", "--listen", "8377"}, []string{"is no address"}},
 		{[]string{"dev", "--listen", "example.com:80"}, []string{"other machines could reach it"}},
 		{[]string{"dev", "--max-open", "0"}, []string{"takes no orders"}},
-		{[]string{"dev", "--sweep-every", "-1s"}, []string{"too short"}},
+		{[]string{"dev", "--sweep-every", "-1s"}, []string{"out of range"}},
 		{[]string{"dev", "--log-level", "loud"}, []string{"there is no log level"}},
 		{[]string{"dev", "--log-format", "xml"}, []string{"there is no log format"}},
 		{[]string{"agent", "new", "No Good"}, []string{"is no agent's name"}},
@@ -212,6 +213,26 @@ func TestErrorsAsJSON(t *testing.T) {
 	}
 }
 
+// A wrong flag or argument is one document too, wherever it stands.
+func TestUsageErrorsAsJSON(t *testing.T) {
+	for _, line := range []string{
+		"show a --colour --output json", "show --output=json", "--output json shwo", "show a --output json --timeout soon",
+		"list --limit many --output=json", "submit --output json", "dead-letters lok --output json", "dev --example=none --output json",
+		"bulk undo --where --output json",
+	} {
+		r := call{}.run(t, strings.Fields(line)...)
+		docs := decodeLines(t, r.err)
+		if r.code != failure.Usage || len(docs) != 1 || docs[0]["error"] == nil || r.out != "" {
+			t.Errorf("%s: %+v", line, r)
+		}
+	}
+	for _, line := range []string{"show a --colour", "show a --colour --output text", "show --colour -- --output json"} {
+		if r := (call{}).run(t, strings.Fields(line)...); !strings.HasPrefix(r.err, "stepkeeper: ") {
+			t.Errorf("%s: %+v", line, r)
+		}
+	}
+}
+
 func TestVersion(t *testing.T) {
 	reported := call{}.run(t, "version")
 	reported.want(t, failure.OK, "stepkeeper ", "go1.")
@@ -233,18 +254,29 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, syscall.EPIPE }
 
-// Programs that read JSON get all of it, or the command fails.
+// Who reads the output gets all of it, or the command fails. A command that went on after a failed write would never end here.
 func TestOutputThatCannotBeWritten(t *testing.T) {
+	c := call{out: full{}, in: orderLine("o-9", "")}
+	for _, line := range strings.Split(strings.TrimSpace(printing), "\n") {
+		for _, flags := range [][]string{{"--output", "json"}, {}} {
+			c.env = map[string]string{ServerVariable: serve(t, filled()).URL}
+			r := c.run(t, append(strings.Fields(line), flags...)...)
+			if r.code != failure.General || !strings.Contains(r.err, "the output could not be written") {
+				t.Errorf("%s %v: %+v", line, flags, r)
+			}
+		}
+	}
+	for _, line := range []string{"", "help", "help exit-codes", "--help", "--version", "dead-letters", "completion bash", "submit --help"} {
+		c.run(t, strings.Fields(line)...).want(t, failure.General, "the output could not be written")
+	}
+}
+
+// filled has an order in each state.
+func filled() *backend {
 	b := newBackend(noon)
 	fill(b)
 	asking(b)
-	c := call{server: serve(t, b).URL, out: full{}, in: orderLine("o-9", "")}
-	for _, line := range strings.Split(strings.TrimSpace(printing), "\n") {
-		r := c.run(t, append(strings.Fields(line), "--output", "json")...)
-		if r.code == failure.OK || r.code == failure.Usage || r.code == failure.NotFound {
-			t.Errorf("%s: %+v", line, r)
-		}
-	}
+	return b
 }
 
 const printing = `

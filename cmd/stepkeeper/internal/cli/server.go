@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http/httptrace"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
@@ -30,9 +32,64 @@ func (a *App) client(ctx context.Context) (*client.Client, error) {
 	return a.connect(ctx, client.WithRetry(quickAttempts, quickPatience))
 }
 
-// patientClient is for a command that goes on for long.
+// patientClient is for a command that outlives a restart of the server; its context comes from patient.
 func (a *App) patientClient(ctx context.Context) (*client.Client, error) {
 	return a.connect(ctx, client.WithRetry(longAttempts, longPatience))
+}
+
+// noticeAfter is how long a patient command waits for a connection before it reports an outage.
+const noticeAfter = 2 * time.Second
+
+// outage reports a server or stack that a patient command cannot reach, once until a connection succeeds.
+type outage struct {
+	app   *App
+	mu    sync.Mutex
+	timer *time.Timer // nil unless a connection is awaited
+	over  bool
+}
+
+// patient bounds a command that has no time limit of its own, and reports each outage while it runs.
+func (a *App) patient(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := a.bounded(ctx, 0)
+	ctx, quiet := a.reportOutages(ctx)
+	return ctx, func() { quiet(); cancel() }
+}
+
+// reportOutages reports each outage that the requests of the returned context meet, until quiet is called.
+func (a *App) reportOutages(ctx context.Context) (traced context.Context, quiet func()) {
+	o := &outage{app: a}
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn: func(string) { o.awaited() },
+		GotConn: func(httptrace.GotConnInfo) { o.connected(false) },
+	}), func() { o.connected(true) }
+}
+
+func (o *outage) awaited() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.timer == nil && !o.over {
+		o.timer = time.AfterFunc(noticeAfter, o.report)
+	}
+}
+
+// connected ends the outage; over means that the command has ended too.
+func (o *outage) connected(over bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.over = over; o.timer != nil {
+		o.timer.Stop()
+		o.timer = nil
+	}
+}
+
+func (o *outage) report() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.timer == nil {
+		return // connected just now
+	}
+	name, silent, _ := o.app.reached()
+	o.app.warn(name + " cannot be reached, trying again; " + silent)
 }
 
 func (a *App) connect(ctx context.Context, option client.Option) (*client.Client, error) {

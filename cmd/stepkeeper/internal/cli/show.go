@@ -26,7 +26,8 @@ type shown struct {
 	Order    json.RawMessage `json:"order,omitempty"`   // as it was submitted
 	Receipt  *cost.Receipt   `json:"receipt,omitempty"` // of a stack
 	Timeline []view.Moment   `json:"timeline"`
-	Next     []render.Advice `json:"next"` // empty where nothing is to be done
+	Next     []render.Advice `json:"next"`            // empty where nothing is to be done
+	Later    []render.Advice `json:"later,omitempty"` // with the times from which they would be accepted
 }
 
 func newShow(a *App) *cobra.Command {
@@ -36,7 +37,8 @@ func newShow(a *App) *cobra.Command {
 		Short: "Show an order: its steps, what happened when, and what to do next",
 		Long: "Show how an order stands: each step with its attempts, times and errors, inputs and outputs, the\n" +
 			"timeline of what happened and what is planned, why it stopped, and the commands to run next: only\n" +
-			"those that would be accepted now. Of an order on AWS it estimates too what that has cost.\n\n" +
+			"those that would be accepted now, or from a time on that it prints. Of an order on AWS it estimates too what\n" +
+			"that has cost.\n\n" +
 			"--messages shows what the order has received and sent in the place of the timeline: requests, replies,\n" +
 			"wakes, statuses with their numbers, and whether its end was reported. --output json has both.",
 		Example:           "  stepkeeper show order-1001\n  stepkeeper show order-1001 --messages\n  stepkeeper show order-1001 --output json",
@@ -73,7 +75,7 @@ func runShow(ctx context.Context, o *showOptions) error {
 		}
 		return nil
 	}
-	doc := shown{Task: task, Order: order, Timeline: view.Timeline(task), Next: render.Next(task, o.app.program())}
+	doc := shown{Task: task, Order: order, Timeline: view.Timeline(task), Next: render.Next(task, o.app.program()), Later: render.Later(task, o.app.program())}
 	if priced {
 		doc.Receipt = &receipt
 	}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -136,10 +135,15 @@ func (o *simulateOptions) search(ctx context.Context, sc simulate.Scenario, s si
 	return o.find(ctx, sc, s)
 }
 
+// mostSimulated bounds the orders of one seed, which are all in memory.
+const mostSimulated = 1000
+
 // numbers looks at what counts things: 0 is no answer to how many, where it was given.
 func (o *simulateOptions) numbers() error {
 	const year = 365 * 24 * 60
 	switch {
+	case o.orders > mostSimulated:
+		return failure.New(failure.Usage, fmt.Sprintf("give a number from 1 to %d", mostSimulated), "--orders %d is out of range", o.orders)
 	case o.seeds < 0, o.seeds == 0 && o.given("seeds"), o.orders < 1:
 		return failure.New(failure.Usage, "give positive numbers", "--seeds and --orders count things, from 1")
 	case o.minutes < 0, o.minutes == 0 && o.given("minutes"), math.IsNaN(o.minutes), o.minutes > year:
@@ -175,14 +179,9 @@ func (o *simulateOptions) scenario(ctx context.Context) (simulate.Scenario, erro
 		}
 	}
 	if o.order != "" {
-		data, err := os.ReadFile(o.order)
-		if err != nil {
-			return sc, failure.Wrap(err, failure.NotFound, "give --order a file with JSON", "the order cannot be read")
+		if sc.Order, err = orderContent(o.order); err != nil {
+			return sc, err
 		}
-		if !json.Valid(data) {
-			return sc, failure.New(failure.Usage, "give --order a file with one JSON document", "%s is not JSON", o.order)
-		}
-		sc.Order = data
 	}
 	if o.services != "" {
 		data, err := os.ReadFile(o.services)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 const transfer = "../../../../examples/simulate/transfer.yaml"
@@ -140,6 +141,43 @@ func put(t *testing.T, file, text string) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestOrderFilesAreBounded: what intake refuses of an order, the commands that read one from a file refuse before they
+// compute with it, in words of the file.
+func TestOrderFilesAreBounded(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "order.json")
+	for _, x := range []struct{ text, want string }{
+		{`{"a":1e9999999}`, "a number is out of bounds"},
+		{`{"a":` + strings.Repeat("9", 40_000) + `}`, "a number is out of bounds"},
+		{strings.Repeat("[", 5_000) + strings.Repeat("]", 5_000), "nested deeper"},
+		{`"` + strings.Repeat("x", port.MaxOrder) + `"`, "is larger than 65536 bytes"},
+		{`{"a":1} {"b":2}`, "not JSON"},
+	} {
+		put(t, file, x.text)
+		call{}.run(t, "simulate", transfer, "--order", file).want(t, failure.Usage, x.want)
+		call{}.run(t, "workflow", "validate", transfer, "--order", file).want(t, failure.Usage, x.want)
+	}
+}
+
+// TestServicesAreReadAsWorkflowsAre: services are read by the rules of all YAML files.
+func TestServicesAreReadAsWorkflowsAre(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "services.yaml")
+	const services = "services:\n  debtor: {grade: fenced, latency: 20ms}\n"
+	run := func(text string) result {
+		put(t, file, text)
+		return call{}.run(t, "simulate", transfer, "--services", file, "--seeds", "1")
+	}
+	for _, x := range []struct{ text, want string }{
+		{services + "---\n" + services, "second document"},
+		{services + "# " + strings.Repeat("x", 256<<10), "262144 are allowed"},
+		{strings.Replace(services, "20ms", "0755", 1), "quote"},
+		{services + services, "already defined"},
+		{strings.Replace(services, "latency", "latencies", 1), "latencies"},
+	} {
+		run(x.text).want(t, failure.Usage, x.want)
+	}
+	run("\ufeff"+services).want(t, failure.OK, "")
 }
 
 func TestSimulateRefuses(t *testing.T) {

@@ -20,10 +20,38 @@ func TestWrongWorkflows(t *testing.T) {
 		code     failure.Code
 		says     []string
 	}{
-		"forgets-keys":          {true, failure.NotProcessed, []string{"invariant 3 is broken", "your workflow: A service had forgotten the idempotency key", "Fix: let all attempts end while the key is remembered"}},
-		"cannot-fence":          {true, failure.NotProcessed, []string{"invariant 11 is broken", "your workflow: A call landed after its undo", "leaves no fence", "Fix: declare the grade that the service earns"}},
-		"impatient":             {true, failure.NotProcessed, []string{"your workflow: with nothing going wrong", "takes 4s, and the timeout of step reserve is 1s", "Fix: give step reserve a timeout"}},
-		"asks-in-vain":          {false, failure.OK, []string{"advice: when one answer of the plain service behind carrier is lost", "asks again in vain", "Fix: give the agent carrier a check, or step book-parcel maxFailures: 1"}},
+		"forgets-keys": {
+			true,
+			failure.NotProcessed,
+			[]string{
+				"invariant 3 is broken", "your workflow: A service had forgotten the idempotency key",
+				"Fix: let all attempts end while the key is remembered",
+			},
+		},
+		"cannot-fence": {
+			true,
+			failure.NotProcessed,
+			[]string{
+				"invariant 11 is broken", "your workflow: A call landed after its undo", "leaves no fence",
+				"Fix: declare the grade that the service earns",
+			},
+		},
+		"impatient": {
+			true,
+			failure.NotProcessed,
+			[]string{
+				"your workflow: with nothing going wrong", "takes 4s, and the timeout of step reserve is 1s",
+				"Fix: give step reserve a timeout",
+			},
+		},
+		"asks-in-vain": {
+			false,
+			failure.OK,
+			[]string{
+				"advice: when one answer of the plain service behind carrier is lost", "asks again in vain",
+				"Fix: give the agent carrier a check, or step book-parcel maxFailures: 1",
+			},
+		},
 		"outlives-its-deadline": {false, failure.Usage, []string{"longer than the deadline of 5m", "fix: lower maxFailures"}},
 		"no-way-back":           {false, failure.Usage, []string{"step reserve declares no undo (P22)", "fix: write undo"}},
 	} {
@@ -88,9 +116,20 @@ func TestWrongWorkflowsForPrograms(t *testing.T) {
 			t.Fatalf("%+v, want one finding and no search", r)
 		}
 		f := r.Findings[0]
-		if f.Whose != "your workflow" || f.Step != "reserve" || f.Agent != "warehouse" || f.Advice || !strings.Contains(f.Text, "takes 4s, and the timeout of step reserve is 1s") ||
-			!strings.HasPrefix(f.Fix, "give step reserve a timeout") {
-			t.Errorf("finding %+v", f)
+		for _, field := range []struct {
+			name      string
+			got, want any
+		}{
+			{"f.Whose", f.Whose, "your workflow"},
+			{"f.Step", f.Step, "reserve"},
+			{"f.Agent", f.Agent, "warehouse"},
+			{"f.Advice", f.Advice, false},
+			{"f.Text has both durations", strings.Contains(f.Text, "takes 4s, and the timeout of step reserve is 1s"), true},
+			{"f.Fix names what to give", strings.HasPrefix(f.Fix, "give step reserve a timeout"), true},
+		} {
+			if field.got != field.want {
+				t.Errorf("%s is %v, want %v: finding %+v", field.name, field.got, field.want, f)
+			}
 		}
 	})
 	t.Run("advice", func(t *testing.T) {
@@ -98,15 +137,42 @@ func TestWrongWorkflowsForPrograms(t *testing.T) {
 		if len(r.Findings) != 1 || r.Seeds != 30 || !strings.HasPrefix(r.Statement, "No violation in 30 seeds") || r.Violation != nil {
 			t.Fatalf("%+v, want one finding and a search", r)
 		}
-		if f := r.Findings[0]; f.Whose != "your workflow" || f.Step != "book-parcel" || f.Agent != "carrier" || !f.Advice || !strings.HasPrefix(f.Fix, "give the agent carrier a check") {
-			t.Errorf("finding %+v", f)
+		f := r.Findings[0]
+		for _, field := range []struct {
+			name      string
+			got, want any
+		}{
+			{"f.Whose", f.Whose, "your workflow"},
+			{"f.Step", f.Step, "book-parcel"},
+			{"f.Agent", f.Agent, "carrier"},
+			{"f.Advice", f.Advice, true},
+			{"f.Fix names what to give", strings.HasPrefix(f.Fix, "give the agent carrier a check"), true},
+		} {
+			if field.got != field.want {
+				t.Errorf("%s is %v, want %v: finding %+v", field.name, field.got, field.want, f)
+			}
 		}
 	})
 	t.Run("a broken invariant", func(t *testing.T) {
 		r := of(t, failure.NotProcessed, "forgets-keys", "--services", "../../../../examples/wrong-workflows/services/forgets-keys.yaml")
-		if v := r.Violation; v == nil || v.Invariant != "3" || v.Whose != "your workflow" || v.Text == "" || v.Rule != "at most one effect per idempotency key" ||
-			!strings.HasPrefix(v.Explanation, "A service had forgotten") || !strings.HasPrefix(v.Fix, "let all attempts end while the key") {
-			t.Errorf("violation %+v", v)
+		v := r.Violation
+		if v == nil {
+			t.Fatalf("violation %+v", v)
+		}
+		for _, field := range []struct {
+			name      string
+			got, want any
+		}{
+			{"v.Invariant", v.Invariant, "3"},
+			{"v.Whose", v.Whose, "your workflow"},
+			{"v.Text is empty", v.Text == "", false},
+			{"v.Rule", v.Rule, "at most one effect per idempotency key"},
+			{"v.Explanation", strings.HasPrefix(v.Explanation, "A service had forgotten"), true},
+			{"v.Fix", strings.HasPrefix(v.Fix, "let all attempts end while the key"), true},
+		} {
+			if field.got != field.want {
+				t.Errorf("%s is %v, want %v: violation %+v", field.name, field.got, field.want, v)
+			}
 		}
 		if len(r.Findings) != 0 || r.Seeds == 0 || r.Tape == nil || len(r.Tape.Choices) == 0 {
 			t.Errorf("report %+v", r)

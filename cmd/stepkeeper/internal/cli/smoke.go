@@ -148,6 +148,8 @@ func runSmoke(ctx context.Context, o *smokeOptions) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.within)
 	defer cancel()
+	ctx, quiet := o.app.reportOutages(ctx)
+	defer quiet()
 	c, err := o.app.patientClient(ctx)
 	if err != nil {
 		return err

@@ -82,7 +82,7 @@ func runSubmit(ctx context.Context, o *submitOptions) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	ctx, cancel := o.app.bounded(ctx, 0)
+	ctx, cancel := o.app.patient(ctx)
 	defer cancel()
 	c, err := o.app.patientClient(ctx)
 	if err != nil {
@@ -242,14 +242,17 @@ func (s *submission) record(file string, r source.Record) (client.Order, bool) {
 	}
 	var order message.SubmitOrder
 	var err error
+	hint := ""
 	if s.workflow == "" {
-		order, err = message.DecodeSubmit(r.Data)
+		if order, err = message.DecodeSubmit(r.Data); err != nil {
+			hint = envelopeHint(r.Data)
+		}
 	} else {
 		order, err = bare(r.Data, s.workflow, s.id, s.number)
 	}
 	if err != nil {
 		id, _ := order.Known()
-		s.report.unreadable(at, s.count(), id, err.Error())
+		s.report.unreadable(at, s.count(), id, err.Error()+hint)
 		return client.Order{}, false
 	}
 	s.mu.Lock()

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -122,6 +124,20 @@ func TestSubmitBare(t *testing.T) {
 	}
 }
 
+func TestSubmitBareWithoutItsWorkflow(t *testing.T) {
+	c := call{server: serve(t, newBackend(noon)).URL, in: `{"total":1}`}
+	for _, order := range []string{`{"total":1}`, `{"orderId":"x","total":1}`} {
+		c.in = order
+		c.run(t, "submit", "-").want(t, failure.Usage, "not sent", "if it is the order itself, name its workflow with --workflow NAME")
+	}
+	for _, other := range []string{`[1]`, `nonsense`, `{"workflow":"order","orderId":"x"}`, orderLine("../5", "")} {
+		c.in = other
+		if r := c.run(t, "submit", "-"); strings.Contains(r.err, "--workflow") {
+			t.Errorf("%s is no bare order: %s", other, r.err)
+		}
+	}
+}
+
 func TestSubmitBadInput(t *testing.T) {
 	deep := `{"schema":1,"orderId":"d","workflow":"order","order":` + strings.Repeat("[", 10000) + strings.Repeat("]", 10000) + "}"
 	large := `{"schema":1,"orderId":"l","workflow":"order","order":"` + strings.Repeat("x", 70000) + `"}`
@@ -150,4 +166,56 @@ func TestSubmitBadInput(t *testing.T) {
 func TestSubmitWithoutServer(t *testing.T) {
 	c := call{in: orderLine("n-1", "")}
 	c.run(t, "submit", "--timeout", "1s", "-").want(t, failure.Unreachable, "stepkeeper dev")
+}
+
+// A command that outlives a restart of the server says within seconds that it waits for one.
+func TestAnOutageIsReported(t *testing.T) {
+	const notice = "cannot be reached, trying again; is it running? start one with `stepkeeper dev`"
+	for name, args := range map[string][]string{
+		"submit": {"submit", "-"}, "watch": {"watch", "n-1"}, "smoke": {"smoke", "--within", "4s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := call{in: orderLine("n-1", "")}.run(t, append(args, "--timeout", "4s")...)
+			if r.code == failure.OK || strings.Count(r.err, notice) != 1 {
+				t.Errorf("exit code %d, and the outage is not reported once: %s", r.code, r.err)
+			}
+		})
+	}
+	t.Run("JSON", func(t *testing.T) {
+		t.Parallel()
+		r := call{in: orderLine("n-1", "")}.run(t, "submit", "-", "--timeout", "4s", "--output", "json")
+		all := decodeLines(t, r.err)
+		if len(all) != 2 || all[0]["warning"] == nil || all[1]["error"] == nil {
+			t.Errorf("a warning, then an error: %s", r.err)
+		}
+	})
+	t.Run("wait", func(t *testing.T) {
+		t.Parallel()
+		r := call{server: goesAway(t), in: orderLine("n-1", "")}.run(t, "submit", "--wait", "-", "--timeout", "5s")
+		r.want(t, failure.Unreachable, notice, "acknowledged before this: 1 order;")
+	})
+	t.Run("no outage", func(t *testing.T) {
+		t.Parallel()
+		c := call{server: serve(t, newBackend(noon)).URL, in: orderLine("n-1", "")}
+		if r := c.run(t, "submit", "--wait", "-", "--timeout", "4s"); strings.Contains(r.err, "trying again") {
+			t.Errorf("an outage is reported while the order goes on: %s", r.err)
+		}
+	})
+}
+
+// goesAway serves until a client waits for an order.
+func goesAway(t *testing.T) string {
+	t.Helper()
+	var s *httptest.Server
+	edge := serve(t, newBackend(noon)).Config.Handler
+	s = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Has("wait") {
+			_ = s.Listener.Close()
+			panic(http.ErrAbortHandler)
+		}
+		edge.ServeHTTP(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
 }

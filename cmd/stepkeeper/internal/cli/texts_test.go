@@ -80,6 +80,9 @@ workflow validate ../../../../workflows/provision.yaml ../../../../workflows/ord
 const wrongCalls = `
 nothing
 resubmit
+show ..
+submit --workflow order --id .. testdata/input.json
+submit --workflow order --id -o testdata/input.json
 bulk
 bulk resubmt
 bulk resubmit --reason fixed --yes
@@ -89,6 +92,10 @@ bulk resubmit --where state=Broken --reason fixed --yes
 bulk resubmit --where step=zone --yes
 bulk resubmit --where step=zone --reason fixed --rate 0 --yes
 bulk resubmit --where step=zone --reason fixed --stop-at 5 --yes
+bulk resubmit --where step=zone --reason fixed --rate 1e-10 --yes
+bulk resubmit --where step=zone --reason fixed --rate NaN --yes
+bulk resubmit --where step=zone --reason fixed --stop-at NaN --yes
+bulk resubmit --where step=zone --reason fixed --patience 2562047h --yes
 bulk move --where step=zone --reason fixed --yes
 bulk move --where step=zone --reason fixed --definition newest --yes
 bulk resolve zone --where step=zone --reason fixed --yes
@@ -116,6 +123,7 @@ answer asking pay yes
 answer asking approve yes --by a<b
 list --state Sleeping
 list --limit 0
+list --limit 9223372036854775807 --state Compensating
 list --older-than -1h
 list --output yaml
 show
@@ -141,6 +149,10 @@ agent test pay
 agent test pay --do charge
 agent test pay --do charge --effects true --input {
 agent test pay --do charge --effects true --earns gold
+agent test pay --do charge --effects true --timeout 0s
+agent test pay --do charge --effects true --wait -1s
+agent test pay --do charge --effects true --between -1
+agent test pay --do charge --effects true --between 9223372036854775807
 answer asking approve yes --token t
 answer asking --token t
 console --listen 0.0.0.0:1
@@ -153,6 +165,8 @@ dead-letters look intake --number 0
 dead-letters look intake --number 1001
 dead-letters redrive intake
 dead-letters redrive intake --all --reason x --rate 0
+dead-letters redrive intake --all --reason x --rate 1e-10 --yes
+dead-letters redrive intake --all --reason x --rate NaN --yes
 dead-letters discard intake --all
 demo --orders nosuchfile.jsonl
 dev --listen nowhere
@@ -160,6 +174,7 @@ dev --listen 0.0.0.0:1
 dev --listen example.com:1
 dev --max-open 0
 dev --sweep-every 0s
+dev --sweep-every 2000000h
 dev --alert-window -1s
 dev --alert-webhook nowhere
 dev --workflows nosuchfolder
@@ -186,6 +201,10 @@ simulate ../../../../workflows/order.yaml --order nosuchfile
 simulate ../../../../workflows/order.yaml --services nosuchfile
 simulate --replay nosuchfile
 simulate ../../../../workflows/order.yaml --move stopped --seeds 0
+simulate ../../../../workflows/order.yaml --orders 9223372036854775807
+simulate ../../../../workflows/order.yaml --minutes NaN
+simulate ../../../../workflows/order.yaml --minutes 1e300
+simulate ../../../../workflows/order.yaml --services testdata/services.yaml
 smoke --orders 0
 smoke --orders 100001
 smoke --within 0s

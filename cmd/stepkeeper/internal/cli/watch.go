@@ -62,7 +62,7 @@ func runWatch(ctx context.Context, o *watchOptions) error {
 	if o.limit < 1 || o.limit > pageSize {
 		return failure.New(failure.Usage, fmt.Sprintf("give a number from 1 to %d", pageSize), "--limit %d is out of range", o.limit)
 	}
-	ctx, cancel := o.app.bounded(ctx, 0)
+	ctx, cancel := o.app.patient(ctx)
 	defer cancel()
 	if o.id == "" {
 		c, err := o.app.client(ctx) // the list looks again by itself
@@ -122,10 +122,14 @@ func (o *watchOptions) draw(s *screen, last, task view.Task) error {
 	case o.app.JSON():
 		return o.app.printLine(task)
 	case o.app.Streams.IsTerminal():
-		s.frame(func(w io.Writer) { o.app.page().Task(w, task) })
+		return s.frame(func(w io.Writer) { o.app.page().Task(w, task) })
 	default:
-		for _, line := range changes(last, task, o.app.Now()) {
-			fmt.Fprintf(o.app.Streams.Out, "%s  %s\n", o.app.Now().UTC().Format("15:04:05.000"), line)
+		for _, line := range changes(render.Cleaned(last), render.Cleaned(task), o.app.Now()) {
+			at := o.app.Now().UTC().Format("15:04:05.000 UTC")
+			_, err := fmt.Fprintf(o.app.Streams.Out, "%s  %s\n", at, line)
+			if err != nil {
+				return written(err)
+			}
 		}
 	}
 	return nil
@@ -148,14 +152,14 @@ func changes(last, task view.Task, now time.Time) []string {
 			line += fmt.Sprintf(", attempt %d", s.Attempts)
 		}
 		if s.Error != nil && s.State != core.Processed && s.State != core.Compensated && (b.Error == nil || *b.Error != *s.Error) {
-			line += ": " + render.Clean(s.Error.Message)
+			line += ": " + s.Error.Message
 		}
 		lines = append(lines, line)
 	}
 	if last.State != task.State {
 		line := fmt.Sprintf("%s  %s", task.OrderID, task.State)
 		if task.Error != nil {
-			line += ": " + render.Clean(task.Error.Message)
+			line += ": " + task.Error.Message
 		}
 		lines = append(lines, line)
 	}
@@ -181,7 +185,7 @@ func (o *watchOptions) list(ctx context.Context, c *client.Client) error {
 			return o.app.explain(err, "list of orders")
 		case err != nil && !away:
 			away = true
-			fmt.Fprintf(o.app.Streams.Err, "%v; trying again\n", o.app.explain(err, "list of orders"))
+			o.app.warn(o.app.explain(err, "list of orders").Error() + "; trying again")
 		case err == nil:
 			away = false
 			if err := o.drawList(s, seen, orders); err != nil {
@@ -213,11 +217,10 @@ func (o *watchOptions) newest(ctx context.Context, c *client.Client) ([]view.Sum
 func (o *watchOptions) drawList(s *screen, seen map[string]view.Summary, orders []view.Summary) error {
 	a := o.app
 	if a.Streams.IsTerminal() && !a.JSON() {
-		s.frame(func(w io.Writer) {
+		return s.frame(func(w io.Writer) {
 			fmt.Fprintf(w, "%s  %s\n\n", a.Streams.Style().Bold("Newest orders"), a.Streams.Style().Faint(a.Now().UTC().Format("15:04:05 UTC")))
 			render.Table(w, a.Streams.Style(), "", summaryHeader, summaryRows(a, orders))
 		})
-		return nil
 	}
 	present := map[string]bool{}
 	for i := len(orders) - 1; i >= 0; i-- { // the oldest first, as it happened
@@ -233,7 +236,11 @@ func (o *watchOptions) drawList(s *screen, seen map[string]view.Summary, orders 
 			}
 			continue
 		}
-		fmt.Fprintf(a.Streams.Out, "%s  %s  %s\n", a.Now().UTC().Format("15:04:05.000"), order.OrderID, order.State)
+		at := a.Now().UTC().Format("15:04:05.000 UTC")
+		_, err := fmt.Fprintf(a.Streams.Out, "%s  %s  %s\n", at, order.OrderID, order.State)
+		if err != nil {
+			return written(err)
+		}
 	}
 	for id := range seen { // bounded by what one page holds
 		if !present[id] {
@@ -250,7 +257,7 @@ type screen struct {
 }
 
 // frame draws one whole picture at once, so that it does not flicker.
-func (s *screen) frame(draw func(io.Writer)) {
+func (s *screen) frame(draw func(io.Writer)) error {
 	var b bytes.Buffer
 	if !s.begun {
 		b.WriteString("\x1b[2J")
@@ -261,5 +268,6 @@ func (s *screen) frame(draw func(io.Writer)) {
 	draw(&picture)
 	b.Write(bytes.ReplaceAll(picture.Bytes(), []byte("\n"), []byte("\x1b[K\n")))
 	b.WriteString("\x1b[J")
-	_, _ = s.app.Streams.Out.Write(b.Bytes())
+	_, err := s.app.Streams.Out.Write(b.Bytes())
+	return written(err)
 }

@@ -7,12 +7,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 
 	"github.com/stepkeeper/stepkeeper/client"
@@ -21,6 +20,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/expression"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
+	"github.com/stepkeeper/stepkeeper/shared/suggest"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
@@ -88,25 +90,24 @@ func newValidate(a *App) *cobra.Command {
 }
 
 func runValidate(o *validateOptions) error {
-	files, err := workflowFiles(o.files)
-	if err != nil {
-		return err
-	}
 	known, err := o.known()
 	if err != nil {
 		return err
 	}
-	order, err := o.sample()
+	files, err := workflowFiles(o.files, source.Options{KnownAgents: known})
+	if err != nil {
+		return err
+	}
+	order, err := orderContent(o.order)
 	if err != nil {
 		return err
 	}
 	bad := 0
-	for _, file := range files {
-		def, problems := source.LoadFile(file, source.Options{KnownAgents: known})
-		if def == nil {
+	for _, f := range files {
+		if f.Definition == nil {
 			bad++
 		}
-		if err := o.print(file, def, problems, order); err != nil {
+		if err := o.print(f.Name, f.Definition, f.Problems, order); err != nil {
 			return err
 		}
 	}
@@ -116,17 +117,30 @@ func runValidate(o *validateOptions) error {
 	return nil
 }
 
-// sample reads the order; nil without one.
-func (o *validateOptions) sample() (json.RawMessage, error) {
-	if o.order == "" {
+// orderContent reads the content of one order from the file of a flag --order. It returns nil if the flag is not set.
+func orderContent(file string) (json.RawMessage, error) {
+	if file == "" {
 		return nil, nil
 	}
-	data, err := os.ReadFile(o.order)
+	const fix = "give --order a file with the JSON of one order"
+	f, err := os.Open(file)
 	if err != nil {
-		return nil, failure.Wrap(err, failure.NotFound, "name a file with the JSON of an order", "the order %s cannot be read", o.order)
+		return nil, failure.Wrap(err, failure.NotFound, fix, "the order cannot be read")
 	}
-	if !json.Valid(data) {
-		return nil, failure.New(failure.Usage, "correct the JSON; the file holds the content of one order", "the order %s is not JSON", o.order)
+	defer func() { _ = f.Close() }() // it was only read
+	data, err := io.ReadAll(io.LimitReader(f, port.MaxOrder+1))
+	switch {
+	case err != nil:
+		return nil, failure.Wrap(err, failure.NotFound, fix, "the order cannot be read")
+	case len(data) > port.MaxOrder:
+		return nil, failure.New(failure.Usage, "store large data elsewhere and send a reference",
+			"the order %s is larger than %d bytes", file, port.MaxOrder)
+	case !json.Valid(data):
+		return nil, failure.New(failure.Usage, "correct the JSON; the file holds the content of one order",
+			"the order %s is not JSON", file)
+	}
+	if err := rawjson.CheckBounds(data); err != nil {
+		return nil, failure.Wrap(err, failure.Usage, "an order like this is refused at intake", "the order %s", file)
 	}
 	return data, nil
 }
@@ -153,36 +167,43 @@ func (b *budget) String() string {
 	return text
 }
 
-// known reads the names of the agents; the rest of the file needs the secrets of where it runs.
+// known checks the agents file and returns the names of the agents.
 func (o *validateOptions) known() ([]string, error) {
 	if o.agents == "" {
 		return nil, nil
 	}
-	data, err := os.ReadFile(o.agents)
+	c, err := o.app.checkAgents(o.agents)
 	if err != nil {
-		return nil, failure.Wrap(err, failure.NotFound, "name the agents file of dev", "the agents file %s cannot be read", o.agents)
+		return nil, err
 	}
-	var file struct {
-		Agents map[string]any `yaml:"agents"`
-	}
-	if err := yaml.Unmarshal(data, &file); err != nil {
-		return nil, failure.Wrap(err, failure.Usage, "correct the YAML", "the agents file %s cannot be read", o.agents)
-	}
-	return slices.AppendSeq([]string{}, maps.Keys(file.Agents)), nil
+	return c.Agents, nil
 }
 
-// workflowFiles answers the files meant, those of folders included.
-func workflowFiles(names []string) ([]string, error) {
-	var files []string
+// workflowFiles reads the files meant, under the names that were given, and those of folders as `stepkeeper dev` reads them.
+func workflowFiles(names []string, opts source.Options) ([]source.File, error) {
+	var files []source.File
 	for _, name := range names {
-		found, err := source.Files(name)
+		info, err := os.Stat(name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil, failure.New(failure.NotFound, "check the name", "there is no file %s", name)
 		case err != nil:
 			return nil, failure.Wrap(err, failure.Usage, "", "%s cannot be read", name)
+		case !info.IsDir():
+			f := source.File{Name: name}
+			f.Definition, f.Problems = source.LoadFile(name, opts)
+			files = append(files, f)
+			continue
+		}
+		found, err := source.LoadDir(name, opts)
+		switch {
+		case err != nil:
+			return nil, failure.Wrap(err, failure.Usage, "", "%s cannot be read", name)
 		case len(found) == 0:
 			return nil, failure.New(failure.NotFound, "name a folder with *.yaml files", "the folder %s has no workflow files", name)
+		}
+		for i := range found {
+			found[i].Name = filepath.Join(name, found[i].Name)
 		}
 		files = append(files, found...)
 	}
@@ -245,11 +266,11 @@ func newGraph(a *App) *cobra.Command {
 }
 
 func runGraph(a *App, file string, asSVG, across bool) error {
-	files, err := workflowFiles([]string{file})
+	files, err := workflowFiles([]string{file}, source.Options{})
 	if err != nil {
 		return err
 	}
-	if len(files) != 1 || files[0] != file {
+	if len(files) != 1 || files[0].Name != file {
 		return failure.New(failure.Usage, "name one of its files", "%s is a folder", file)
 	}
 	if across && !asSVG {
@@ -347,6 +368,27 @@ func (a *App) workflows(ctx context.Context) ([]client.Workflow, error) {
 		return nil, err
 	}
 	return c.Workflows(ctx)
+}
+
+// knownWorkflow refuses the name of a workflow that selected no order if the server does not know it either.
+// A stack cannot list its workflows.
+func (a *App) knownWorkflow(ctx context.Context, c *client.Client, name string) error {
+	if name == "" || a.stack != "" {
+		return nil
+	}
+	all, err := c.Workflows(ctx)
+	if err != nil {
+		return a.explain(err, "list of workflows")
+	}
+	names := make([]string, len(all))
+	for i, w := range all {
+		names[i] = w.Name
+	}
+	if slices.Contains(names, name) {
+		return nil
+	}
+	do := suggest.DidYouMean(name, names, "`"+a.program()+" workflow list` lists the workflows")
+	return failure.New(failure.NotFound, do, "there is no workflow %.100q, and no order of it", name)
 }
 
 // completeWorkflowNames suggests the workflows of a running server.

@@ -22,16 +22,29 @@ func TestWorkflowValidate(t *testing.T) {
 	r = call{}.run(t, "workflow", "validate", broken, filepath.Join(shipped, "order.yaml"), "--output", "json")
 	r.want(t, failure.Usage)
 	docs := decodeLines(t, r.out)
-	if len(docs) != 2 || docs[0]["valid"] != false || docs[1]["valid"] != true || docs[1]["workflow"] != "order" || len(docs[1]["problems"].([]any)) != 0 {
-		t.Errorf("%s", r.out)
+	if len(docs) != 2 || len(docs[1]["problems"].([]any)) != 0 {
+		t.Fatalf("%s", r.out)
+	}
+	for _, field := range []struct {
+		name      string
+		got, want any
+	}{
+		{`docs[0]["valid"]`, docs[0]["valid"], false},
+		{`docs[1]["valid"]`, docs[1]["valid"], true},
+		{`docs[1]["workflow"]`, docs[1]["workflow"], "order"},
+	} {
+		if field.got != field.want {
+			t.Errorf("%s is %v, want %v: %s", field.name, field.got, field.want, r.out)
+		}
 	}
 	first := docs[0]["problems"].([]any)[0].(map[string]any)
 	if first["line"] == nil || first["severity"] != "error" || first["what"] == "" {
 		t.Errorf("%v", first)
 	}
-	agents := write(t, "agents.yaml", "agents:\n  payment: {url: '${NOT_SET}'}\n")
-	call{}.run(t, "workflow", "validate", filepath.Join(shipped, "order.yaml"), "--agents", agents).want(t, failure.Usage, "there is no agent inventory", "known agents: payment")
-	call{}.run(t, "workflow", "validate", broken, "--agents", write(t, "bad.yaml", "agents: [")).want(t, failure.Usage, "correct the YAML")
+	agents := write(t, "agents.yaml", "agents:\n  payment: {url: 'https://${env:NOT_SET}'}\n")
+	call{}.run(t, "workflow", "validate", filepath.Join(shipped, "order.yaml"), "--agents", agents).want(t,
+		failure.Usage, "there is no agent inventory", "known agents: payment")
+	call{}.run(t, "workflow", "validate", broken, "--agents", write(t, "bad.yaml", "agents: [")).want(t, failure.Usage, "check the indentation")
 	call{}.run(t, "workflow", "validate", t.TempDir()).want(t, failure.NotFound, "has no workflow files")
 }
 

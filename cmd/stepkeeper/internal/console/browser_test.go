@@ -42,7 +42,12 @@ type tab struct {
 // watch collects violations of the content security policy, and how far the layout has moved.
 const watch = `window.violations = []; window.shifted = 0; window.moved = [];
 document.addEventListener("securitypolicyviolation", (e) => violations.push(e.violatedDirective + " " + e.blockedURI + " " + e.sample));
-new PerformanceObserver((l) => { for (const e of l.getEntries()) if (!e.hadRecentInput) { shifted += e.value; moved.push(...e.sources.map((s) => s.node?.parentElement?.outerHTML.slice(0, 200) ?? "")); } }).observe({type: "layout-shift", buffered: true});`
+new PerformanceObserver((l) => {
+	for (const e of l.getEntries()) if (!e.hadRecentInput) {
+		shifted += e.value;
+		moved.push(...e.sources.map((s) => s.node?.parentElement?.outerHTML.slice(0, 200) ?? ""));
+	}
+}).observe({type: "layout-shift", buffered: true});`
 
 func newTab(t *testing.T) *tab {
 	t.Helper()
@@ -62,6 +67,7 @@ func newTab(t *testing.T) *tab {
 	if err := chromedp.Listen(ctx, b.receive); err != nil {
 		t.Fatalf("Chromium cannot be started from %s: %v", program, err)
 	}
+	b.do(call(emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: viewersZone}))
 	b.do(call(page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: watch}), chromedp.EmulateViewport(1280, 900))
 	return b
 }
@@ -109,12 +115,37 @@ func (b *tab) open(path string) {
 	b.live()
 }
 
+// viewersZone is that of the browser: it is on no whole hour, and is the zone of no machine that runs the tests.
+const viewersZone = "Pacific/Chatham"
+
 // live waits until the page's stream is open, and its times are of the viewer's zone.
 func (b *tab) live() {
 	b.Helper()
 	b.until("the page is live", func() bool {
 		return b.seen(`document.getElementById("link")?.textContent ?? ""`) == "live"
 	})
+	b.until("its times are of the zone "+viewersZone, func() bool { return b.wrongTime() == "" })
+}
+
+// wrongTime is a time of the page that is not written as it is in the viewer's zone; "" if all are.
+func (b *tab) wrongTime() string {
+	b.Helper()
+	zone, err := time.LoadLocation(viewersZone)
+	if err != nil {
+		b.Fatal(err)
+	}
+	times := b.seen(`JSON.stringify([...document.querySelectorAll("time[datetime]:not(.ago)")].map((t) => [t.getAttribute("datetime"), t.textContent]))`)
+	var all [][2]string
+	if err := json.Unmarshal([]byte(times), &all); err != nil {
+		return "the browser goes to another address"
+	}
+	for _, x := range all {
+		at, err := time.Parse(time.RFC3339, x[0])
+		if want := at.In(zone).Format(time.DateTime); err != nil || x[1] != want {
+			return fmt.Sprintf("%s is %q, want %q", x[0], x[1], want)
+		}
+	}
+	return ""
 }
 
 // seen is a text of the page; none while the browser goes to another address.
@@ -221,10 +252,15 @@ func TestBrowserPages(t *testing.T) {
 	for _, p := range []struct{ name, path, text string }{
 		{"overview", "/", "Incidents"}, {"orders", "/orders", "web-2026-000"}, {"order", "/orders/web-2026-003", "What to do next"},
 		{"order-timeline", "/orders/web-2026-003?show=timeline", "received"}, {"incidents", "/incidents", "charge"},
-		{"waiting", "/waiting", "an agent's reply"}, {"answers", "/answers", "approve"}, {"bulk", "/bulk?command=resubmit&step=charge", "Send resubmit to 12 orders"}, {"bulk-none", "/bulk/none", "no such list"}, {"workflows", "/workflows", "expense"},
+		{"waiting", "/waiting", "an agent's reply"}, {"answers", "/answers", "approve"},
+		{"bulk", "/bulk?command=resubmit&step=charge", "Send resubmit to 12 orders"},
+		{"bulk-none", "/bulk/none", "no such list"}, {"workflows", "/workflows", "expense"},
 		{"health", "/health", "it takes orders"}, {"workflow", "/workflows/order", "Versions that orders run"}, {"move", "/orders/web-2026-003/move", "After the move"},
 		{"move-simulated", "/orders/web-2026-003/move?simulate=1", "No violation in 2000 seeds"},
-		{"missing", "/orders/nothing", "There is no such order."}, {"bad-filter", "/orders?older=soon", "write it like"}, {"empty", "/orders?state=Closed", "No such orders"}, {"order-messages", "/orders/web-2026-003?show=messages", "alert Error"},
+		{"missing", "/orders/nothing", "There is no such order."},
+		{"bad-filter", "/orders?older=soon", "write it like"},
+		{"empty", "/orders?state=Closed", "No such orders"},
+		{"order-messages", "/orders/web-2026-003?show=messages", "alert Error"},
 	} {
 		b.do(call(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{}), chromedp.EmulateViewport(1280, 900))
 		b.open(p.path)
@@ -280,6 +316,22 @@ func TestBrowserFollowsWithALateScript(t *testing.T) {
 	b.live()
 	b.submit("order", "o-1")
 	b.shows("1 new")
+}
+
+// Times of each month, and those on whose day the viewer's zone differs, are written as they are in that zone.
+func TestBrowserTimes(t *testing.T) {
+	b := newTab(t)
+	b.open("/orders")
+	for month := range 12 {
+		at := time.Date(2026, time.Month(month+1), 28, 12, 34, 56, 0, time.UTC)
+		for _, at := range []time.Time{at, at.AddDate(0, 1, 3-at.Day()), at.Add(3 * 24 * time.Hour)} {
+			evaluate[bool](b, fmt.Sprintf(`(() => { const t = document.createElement("time"); t.dateTime = %q; document.body.append(t); return true; })()`, at.Format(time.RFC3339)))
+		}
+	}
+	b.until("all times are written", func() bool { return b.wrongTime() == "" })
+	if n := evaluate[int](b, `document.querySelectorAll("body > time").length`); n != 36 {
+		t.Errorf("%d times", n)
+	}
 }
 
 // A page is live when the server has answered, and not before.

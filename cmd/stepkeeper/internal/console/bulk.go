@@ -19,6 +19,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // bulks are the lists that this process works through, or has, the newest last.
@@ -181,7 +182,10 @@ func (s *server) begin(r *http.Request) (*running, error) {
 		}
 		return n
 	}
-	h.Canary, h.Rate, h.StopAt = int(number("canary")), number("rate"), number("stop-at")/100
+	h.Rate, h.StopAt = number("rate"), number("stop-at")/100
+	if err == nil {
+		h.Canary, err = wholeNumber(r.PostForm, "canary")
+	}
 	if err == nil {
 		err = h.Named(s.Now())
 	}
@@ -211,14 +215,21 @@ func (s *server) begin(r *http.Request) (*running, error) {
 	s.bulks.mu.Lock()
 	s.bulks.all = append(s.bulks.all, b)
 	s.bulks.mu.Unlock()
-	go b.run(ctx, s.Client)
+	go func() {
+		if err := port.Guard(nil, "the list "+b.Bulk, func() error { b.run(ctx, s.Client); return nil }); err != nil {
+			b.ended(b.list.Report(), err)
+		}
+	}()
 	return b, nil
 }
 
 func (b *running) run(ctx context.Context, c *client.Client) {
 	defer b.stop()
 	r, err := b.list.Run(ctx, c, nil)
-	err = errors.Join(err, b.list.Close())
+	b.ended(r, errors.Join(err, b.list.Close()))
+}
+
+func (b *running) ended(r bulk.Report, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.end, b.err = &r, err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -155,8 +156,18 @@ func TestBulkStopsWhereTooManyFailAgain(t *testing.T) {
 	pace := quick
 	pace.Canary, pace.Rate = 0, 20
 	r := w.work(context.Background(), w.list(why, pace), nil)
-	if len(r.Again) < 5 || len(r.Again) > 30 || len(r.NotSent) != 40-len(r.Again) || !regexp.MustCompile(`^([5-9]|[12]\d|30) of ([5-9]|[12]\d|30) failed again$`).MatchString(r.Stopped) || len(r.Fixed) > 0 {
-		t.Errorf("%+v", r)
+	if n := len(r.Again); n < 5 || n > 30 {
+		t.Errorf("%d failed again, want 5 to 30: %+v", n, r)
+	}
+	if got, want := len(r.NotSent), 40-len(r.Again); got != want {
+		t.Errorf("%d were not sent, want %d: %+v", got, want, r)
+	}
+	stopped := regexp.MustCompile(`^([5-9]|[12]\d|30) of ([5-9]|[12]\d|30) failed again$`)
+	if !stopped.MatchString(r.Stopped) {
+		t.Errorf("it stopped because of %q, want %s", r.Stopped, stopped)
+	}
+	if len(r.Fixed) > 0 {
+		t.Errorf("fixed: %+v, want none", r.Fixed)
 	}
 }
 
@@ -315,6 +326,10 @@ func TestBulkRefuses(t *testing.T) {
 		" ":                             func(h *bulk.Header) { h.Action = resolve },
 		"canary is -1":                  func(h *bulk.Header) { h.Canary = -1 },
 		"rate is 0;":                    func(h *bulk.Header) { h.Rate = 0 },
+		"rate is 1e-10;":                func(h *bulk.Header) { h.Rate = 1e-10 },
+		"rate is NaN;":                  func(h *bulk.Header) { h.Rate = math.NaN() },
+		"the share to stop at is NaN;":  func(h *bulk.Header) { h.StopAt = math.NaN() },
+		"the patience is 1e+300 s;":     func(h *bulk.Header) { h.Patience = 1e300 },
 		"rate is 1000.5;":               func(h *bulk.Header) { h.Rate = 1000.5 },
 		"the share to stop at is -0.5;": func(h *bulk.Header) { h.StopAt = -0.5 },
 		"the share to stop at is 1.5;":  func(h *bulk.Header) { h.StopAt = 1.5 },
@@ -383,17 +398,30 @@ func TestBulkPages(t *testing.T) {
 	action, form := w.form(page, "command", "resubmit")
 	form.Set("by", "ada <b>")
 	form.Set("reason", "the bank is back")
-	for name, x := range map[string][2]string{"by": {"", "Nothing was sent: by has 0 bytes"}, "reason": {" ", "Nothing was sent: reason has 0 bytes"}, "rate": {"fast", "Nothing was sent: rate is no number."}, "canary": {"-1", "Nothing was sent: canary is -1"},
-		"stop-at": {"101", "Nothing was sent: the share to stop at is 1.01"}, "step": {"", "Nothing was sent: no orders are selected"}, "token": {"x", "The form is not of this console"}} {
+	for _, x := range []struct{ field, value, says string }{
+		{"by", "", "Nothing was sent: by has 0 bytes"},
+		{"reason", " ", "Nothing was sent: reason has 0 bytes"},
+		{"rate", "fast", "Nothing was sent: rate is no number."},
+		{"rate", "1e-10", "Nothing was sent: rate is 1e-10; it is 0.001 to 1000 commands a second."},
+		{"rate", "NaN", "Nothing was sent: rate is NaN"},
+		{"rate", "1e999", "Nothing was sent: rate is no number."},
+		{"canary", "-1", "Nothing was sent: canary is -1"},
+		{"canary", "1e300", "a whole number is meant"},
+		{"canary", "NaN", "a whole number is meant"},
+		{"stop-at", "101", "Nothing was sent: the share to stop at is 1.01"},
+		{"stop-at", "NaN", "Nothing was sent: the share to stop at is NaN"},
+		{"step", "", "Nothing was sent: no orders are selected"},
+		{"token", "x", "The form is not of this console"},
+	} {
 		bad := maps.Clone(form)
-		bad.Set(name, x[0])
-		if name == "step" {
+		bad.Set(x.field, x.value)
+		if x.field == "step" {
 			for _, key := range []string{"workflow", "code"} {
 				bad.Del(key)
 			}
 		}
-		if status, body := w.post(action, bad); status < 400 || !strings.Contains(body, "Refused") || !strings.Contains(body, x[1]) {
-			t.Errorf("%s=%s: status %d: %s", name, x[0], status, body)
+		if status, body := w.post(action, bad); status < 400 || !strings.Contains(body, "Refused") || !strings.Contains(body, x.says) {
+			t.Errorf("%s=%s: status %d: %s", x.field, x.value, status, body)
 		}
 	}
 	next, stop := w.stream(page)
@@ -443,10 +471,14 @@ func TestBulkPages(t *testing.T) {
 	if r := w.work(context.Background(), files[0], nil); len(r.Fixed) != 13 {
 		t.Errorf("%+v", r)
 	}
-	for path, text := range map[string]string{"/bulk/none": "A list of another process goes on with `stepkeeper bulk continue FILE`.", "/bulk?command=resubmit&older=soon": "write a duration", "/bulk?command=resubmit&step=none": "No such orders.",
+	for path, text := range map[string]string{
+		"/bulk/none":                        "A list of another process goes on with `stepkeeper bulk continue FILE`.",
+		"/bulk?command=resubmit&older=soon": "write a duration",
+		"/bulk?command=resubmit&step=none":  "No such orders.",
 		"/bulk?command=resolve&resolve-step=charge&fact=happened&state=processed":        "bulk resolve charge happened --where state=processed --reason",
 		"/bulk?command=resolve&resolve-step=a%27%3Breboot&fact=happened&state=processed": "bulk resolve 'a'\\'';reboot' happened --where state=processed --reason",
-		"/bulk?command=move&definition=latest&state=processed&workflow=order":            "bulk move --definition latest --where state=processed,workflow=order --reason"} {
+		"/bulk?command=move&definition=latest&state=processed&workflow=order":            "bulk move --definition latest --where state=processed,workflow=order --reason",
+	} {
 		_, body := w.get(path)
 		wants(t, body, text)
 	}

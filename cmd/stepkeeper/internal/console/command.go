@@ -3,8 +3,11 @@ package console
 import (
 	"context"
 	"crypto/subtle"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 
 	"github.com/google/uuid"
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -13,8 +16,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// maxForm is the largest form, in bytes: with an input of a step, whose characters may need three each.
-const maxForm = 3*core.MaxInput + 16<<10
+// maxForm is the largest form, in bytes: with an output of a step, whose characters may need three each.
+const maxForm = 3*core.MaxOutput + 16<<10
 
 // command carries out what a form asks for. The page that it leads to says what became of it.
 func (s *server) command(w http.ResponseWriter, r *http.Request) {
@@ -39,11 +42,17 @@ func (s *server) refuse(w http.ResponseWriter, r *http.Request, status int, what
 // mayAct refuses a form that is not of a page of this console, or where nothing may be changed.
 func (s *server) mayAct(w http.ResponseWriter, r *http.Request) bool {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	err := r.ParseForm()
+	var over *http.MaxBytesError
 	switch {
 	case s.ReadOnly:
 		s.refuse(w, r, http.StatusForbidden, "This console only reads (--read-only).", "Use the command line, or a console without --read-only.")
 		return false
-	case r.ParseForm() != nil:
+	case errors.As(err, &over):
+		s.refuse(w, r, http.StatusRequestEntityTooLarge,
+			fmt.Sprintf("The form is larger than %d bytes.", over.Limit), "Go back, and send less.")
+		return false
+	case err != nil:
 		s.refuse(w, r, http.StatusBadRequest, "The form cannot be read.", "Go back, and send it again.")
 		return false
 	case subtle.ConstantTimeCompare([]byte(r.PostFormValue("token")), []byte(s.secret)) != 1:
@@ -51,6 +60,15 @@ func (s *server) mayAct(w http.ResponseWriter, r *http.Request) bool {
 		return false
 	}
 	return true
+}
+
+// wholeNumber reads a number of a form.
+func wholeNumber(form url.Values, name string) (int, error) {
+	n, err := strconv.Atoi(form.Get(name))
+	if err != nil {
+		return 0, fmt.Errorf("%w: %s is %.40q; a whole number is meant", client.ErrInvalid, name, form.Get(name))
+	}
+	return n, nil
 }
 
 // outcome is what became of a command, for the page that it leads to.
@@ -98,7 +116,7 @@ var forms = uuid.MustParse("7b0f1c52-6f0e-4b53-9d63-3f0c6f2a1a77")
 // sent twice, or from two windows, is one command (P5).
 func commandID(order string, form url.Values) string {
 	name := order
-	for _, field := range []string{"kind", "number", "step", "fact", "run", "round", "value", "input", "definition", "by", "reason"} {
+	for _, field := range []string{"kind", "number", "step", "fact", "run", "round", "value", "input", "output", "definition", "by", "reason"} {
 		name += "\x00" + form.Get(field)
 	}
 	return uuid.NewSHA1(forms, []byte(name)).String()

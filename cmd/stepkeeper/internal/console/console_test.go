@@ -44,14 +44,19 @@ func TestPages(t *testing.T) {
 	w.until("both stop", func() bool { return w.inState("o-1", "Error")() && w.inState("o-2", "Error")() })
 	w.until("the question is open", func() bool { _, body := w.get("/answers"); return strings.Contains(body, "e-1") })
 	for path, texts := range map[string][]string{
-		"/":                         {"Processing", "Compensating", "charge", `"blocked"`, "None: every agent takes its requests."},
-		"/orders":                   {"o-1", "o-2", "e-1", "decide (answer)", "charge: the card is"},
-		"/orders?state=Error":       {"o-1", "o-2"},
-		"/orders?id=e-":             {"e-1"},
-		"/orders?step=charge":       {"o-1"},
-		"/orders?older=1h":          {"No such orders"},
-		"/orders?code=nothing":      {"No such orders"},
-		"/orders/o-1":               {"What to do next", "stepkeeper resubmit o-1", "stepkeeper undo o-1", "4111111111111111", "charge", "Attempts that were not done", "class=\"graph\"", "<svg class=\"gantt\"", "at work"},
+		"/": {
+			"Processing", "Compensating", "charge", `"blocked"`, "None: every agent takes its requests.",
+		},
+		"/orders":              {"o-1", "o-2", "e-1", "decide (answer)", "charge: the card is"},
+		"/orders?state=Error":  {"o-1", "o-2"},
+		"/orders?id=e-":        {"e-1"},
+		"/orders?step=charge":  {"o-1"},
+		"/orders?older=1h":     {"No such orders"},
+		"/orders?code=nothing": {"No such orders"},
+		"/orders/o-1": {
+			"What to do next", "stepkeeper resubmit o-1", "stepkeeper undo o-1", "4111111111111111", "charge",
+			"Attempts that were not done", "class=\"graph\"", "<svg class=\"gantt\"", "at work",
+		},
 		"/orders/o-1?show=timeline": {"received", "failed,"},
 		"/orders/o-1?show=events":   {"received"},
 		"/orders/e-1":               {"Pay 120 <euros>?", "approve", "reject", "ada", "to be completed by"},
@@ -60,9 +65,12 @@ func TestPages(t *testing.T) {
 		"/answers":                  {"Pay 120 <euros>?", "4111111111111111", "ada", "bob"},
 		"/workflows":                {"order", "expense"},
 		"/workflows/order":          {"The definition that new orders get", "reserve", "class=\"graph\"", "Versions that orders run", "shop: charge"},
-		"/health":                   {"it takes orders", "what is sent is read", "this program and the server are (devel)", "within 30s of that of the server", "stepkeeper doctor"},
-		"/workflows/nothing":        {"nothing", "is deployed"},
-		"/orders/o-1/move":          {"Move o-1", "None that an order could notice."},
+		"/health": {
+			"it takes orders", "what is sent is read", "this program and the server are (devel)",
+			"within 30s of that of the server", "stepkeeper doctor",
+		},
+		"/workflows/nothing": {"nothing", "is deployed"},
+		"/orders/o-1/move":   {"Move o-1", "None that an order could notice."},
 	} {
 		if path == "/orders/e-1" {
 			texts = texts[:len(texts)-1]
@@ -87,7 +95,12 @@ func TestPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = r.Body.Close()
-	for name, want := range map[string]string{"Content-Security-Policy": "default-src 'none'; script-src 'self'", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Referrer-Policy": "same-origin"} {
+	for name, want := range map[string]string{
+		"Content-Security-Policy": "default-src 'none'; script-src 'self'",
+		"X-Content-Type-Options":  "nosniff",
+		"Cache-Control":           "no-store",
+		"Referrer-Policy":         "same-origin",
+	} {
 		if got := r.Header.Get(name); !strings.HasPrefix(got, want) {
 			t.Errorf("%s is %q", name, got)
 		}
@@ -107,13 +120,14 @@ func TestMove(t *testing.T) {
 	}
 	file := filepath.Join(w.data, "workflows", "order.yaml")
 	newer := strings.Replace(flows["order"], "charge: {agent: shop, operation: charge,", "charge: {agent: shop, operation: charge-card,", 1)
-	newer = strings.Replace(newer, "after: [charge, pack]", "after: [charge, pack, weigh]", 1) + "  weigh: {agent: shop, operation: weigh, after: [pack], timeout: 30s, onFailure: stop, undo: none, grade: fenced}\n"
+	newer = strings.Replace(newer, "after: [charge, pack]", "after: [charge, pack, weigh]", 1) +
+		"  weigh: {agent: shop, operation: weigh, after: [pack], timeout: 30s, onFailure: stop, undo: none, grade: fenced}\n"
 	if err := os.WriteFile(file, []byte(newer), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	w.until("the file is in force", func() bool {
 		_, body := w.get("/orders/o-1")
-		return strings.Contains(body, "compare, and move to it")
+		return strings.Contains(body, ">compare</a>") && !strings.Contains(body, "resubmit o-1 --definition latest") // it would be refused
 	})
 	_, page := w.get("/orders/o-1/move")
 	wants(t, page, "A move would be refused", "is refused because of it", "cannot be moved", "new: shop: weigh", "as before: shop: reserve")
@@ -152,6 +166,8 @@ func TestMove(t *testing.T) {
 		t.Error("what is found without any fault is simulated with them")
 	}
 	deployed(newer)
+	_, offers := w.get("/orders/o-1")
+	wants(t, offers, "compare, and move to it", "resubmit o-1 --definition latest")
 	wants(t, page, "A move would be accepted", "new: shop: weigh", "as before: shop: charge", before.Definition)
 	simulated()
 	wants(t, page, "No violation in 2000 seeds", "How it ended", ">Processed</span>", "move o-1 --definition")
@@ -231,8 +247,21 @@ func TestActions(t *testing.T) {
 	}
 	_, body = w.get("/orders/o-1?show=timeline")
 	wants(t, body, "resubmit accepted (grace &lt;b&gt;)", "the bank is back")
-	if o, err := w.client.Get(context.Background(), "o-1"); err != nil || len(o.Verdicts) != 1 || o.Run != 0 || o.Verdicts[0].By != "grace <b>" || o.Verdicts[0].Note != "the bank is back" {
-		t.Errorf("a form that was sent twice was carried out twice: %+v %v", o.Verdicts, err)
+	o, err := w.client.Get(context.Background(), "o-1")
+	if err != nil || len(o.Verdicts) != 1 {
+		t.Fatalf("a form that was sent twice was carried out twice: %+v %v", o.Verdicts, err)
+	}
+	for _, field := range []struct {
+		name      string
+		got, want any
+	}{
+		{"o.Run", o.Run, 0},
+		{"o.Verdicts[0].By", o.Verdicts[0].By, "grace <b>"},
+		{"o.Verdicts[0].Note", o.Verdicts[0].Note, "the bank is back"},
+	} {
+		if field.got != field.want {
+			t.Errorf("%s is %v, want %v: a form that was sent twice was carried out twice: %+v %v", field.name, field.got, field.want, o.Verdicts, err)
+		}
 	}
 
 	w.submit("impossible", "i-1")
@@ -263,6 +292,35 @@ func TestActions(t *testing.T) {
 	w.until("it is processed", w.inState("i-2", "Processed"))
 	_, body = w.get("/orders/i-2?show=timeline")
 	wants(t, body, "An operator gave it another input (ada)", "got another input (ada)", "&#34;amount&#34;: 12")
+
+	// It did happen, and what it returned is needed later. The page says from when on that can be stated.
+	w.refusing("charge")
+	w.submit("billed", "b-1")
+	w.until("it stops", w.inState("b-1", "Error"))
+	_, body = w.get("/orders/b-1")
+	wants(t, body, "Later, when no call can take effect any more:", "stepkeeper resolve b-1 charge happened")
+	if strings.Contains(body, `name="fact" value="happened"`) {
+		t.Error("the page offers what would be refused now")
+	}
+	w.ahead.Add(int64(10 * time.Minute))
+	w.until("the fact can be stated", func() bool { _, body = w.get("/orders/b-1"); return strings.Contains(body, `name="output"`) })
+	if strings.Contains(body, "Later, when") {
+		t.Errorf("it is later: %s", body)
+	}
+	action, form = w.form("/orders/b-1", "fact", "happened")
+	form.Set("output", `{"invoice": `)
+	if _, body = w.post(action, form); !strings.Contains(body, `role="alert"`) {
+		t.Errorf("half an output was not refused: %s", body)
+	}
+	form.Set("output", `{"invoice": 4711}`)
+	_, body = w.post(action, form)
+	wants(t, body, "resolve was accepted: with an output for charge")
+	action, form = w.form("/orders/b-1", "kind", "resubmit")
+	w.post(action, form)
+	w.until("it is processed", w.inState("b-1", "Processed"))
+	_, body = w.get("/orders/b-1")
+	wants(t, body, "&#34;number&#34;: 4711")
+	w.refusing("")
 
 	// The page is older than another's command: it is refused, and nothing happens.
 	action, form = w.form("/orders/o-3", "kind", "undo")
@@ -298,6 +356,42 @@ func TestActions(t *testing.T) {
 }
 
 // Only a form of this console, sent by its own page, acts; and none does where it only reads.
+// P5: a form carries the command number of the page that shows it. A form of an older page is refused, and one of
+// the present page is accepted, after earlier commands too.
+func TestFormsOfAnOlderPageAreRefused(t *testing.T) {
+	for _, kind := range []string{"resubmit", "undo"} {
+		t.Run(kind, func(t *testing.T) {
+			w := newWorld(t, nil)
+			close(w.hold)
+			w.refusing("charge")
+			w.submit("order", "o-1")
+			w.until("it stops", w.inState("o-1", "Error"))
+			const page = "/orders/o-1"
+			offered := func() bool { _, body := w.get(page); return strings.Contains(body, `value="`+kind+`"`) }
+			w.until("the page offers it", offered)
+			oldAction, old := w.form(page, "kind", kind)
+			action, again := w.form(page, "kind", "resubmit")
+			w.post(action, again) // raises the command number; the step fails again
+			w.until("it stops again", func() bool {
+				o, err := w.client.Get(context.Background(), "o-1")
+				return err == nil && o.Command == 1 && o.State == "Error"
+			})
+			old.Set("by", "grace") // another command than the one before
+			if _, body := w.post(oldAction, old); !strings.Contains(body, kind+" was refused") {
+				t.Errorf("the form of the older page: %s", body)
+			}
+			w.until("the page offers it again", offered)
+			action, form := w.form(page, "kind", kind)
+			if form.Get("number") != "1" {
+				t.Errorf("the form has the number %q", form.Get("number"))
+			}
+			if _, body := w.post(action, form); !strings.Contains(body, kind+" was accepted") {
+				t.Errorf("the form of the present page: %s", body)
+			}
+		})
+	}
+}
+
 func TestActionsOfOthers(t *testing.T) {
 	w := newWorld(t, nil)
 	w.submit("order", "o-1")
@@ -312,14 +406,34 @@ func TestActionsOfOthers(t *testing.T) {
 		status int
 		says   string
 	}{
-		"no token":            {without, nil, 403, stale},
-		"another token":       {wrong, nil, 403, stale},
-		"another origin":      {form, []string{"Origin", "http://evil.example"}, 403, ""},
-		"another site":        {form, []string{"Sec-Fetch-Site", "cross-site"}, 403, ""},
-		"a form without end":  {url.Values{"token": {strings.Repeat("x", 200_000)}}, nil, 400, "<p>The form cannot be read.</p><p>Go back, and send it again.</p>"},
-		"no number":           {url.Values{"kind": {"undo"}, "token": form["token"]}, nil, 200, "the form has no command number"},
-		"an unknown command":  {url.Values{"kind": {"erase"}, "number": {"0"}, "token": form["token"]}, nil, 200, "there is no command &#34;erase&#34;"},
-		"an answer to no one": {url.Values{"kind": {"answer"}, "number": {"0"}, "token": form["token"]}, nil, 200, "the form has no round and run"},
+		"no token":       {without, nil, 403, stale},
+		"another token":  {wrong, nil, 403, stale},
+		"another origin": {form, []string{"Origin", "http://evil.example"}, 403, ""},
+		"another site":   {form, []string{"Sec-Fetch-Site", "cross-site"}, 403, ""},
+		"a form without end": {
+			url.Values{"token": {strings.Repeat("x", 200_000)}},
+			nil,
+			413,
+			"<p>The form is larger than ",
+		},
+		"no number": {
+			url.Values{"kind": {"undo"}, "token": form["token"]},
+			nil,
+			200,
+			`number is &#34;&#34;; a whole number is meant`,
+		},
+		"an unknown command": {
+			url.Values{"kind": {"erase"}, "number": {"0"}, "token": form["token"]},
+			nil,
+			200,
+			"there is no command &#34;erase&#34;",
+		},
+		"an answer to no one": {
+			url.Values{"kind": {"answer"}, "number": {"0"}, "token": form["token"]},
+			nil,
+			200,
+			`round is &#34;&#34;; a whole number is meant`,
+		},
 	} {
 		status, body := w.post(action, c.form, c.header...)
 		if status != c.status || status == 200 && !strings.Contains(body, `role="alert"`) || !strings.Contains(body, c.says) {
@@ -539,7 +653,10 @@ func TestRedactionOfDocuments(t *testing.T) {
 // A console over a server that does not answer says so, and recovers by itself.
 func TestServerAway(t *testing.T) {
 	w := newWorld(t, nil)
-	pages := console.New(console.Options{Client: connect(t, w.url, client.WithRetry(1, time.Second)), Name: "the shop's server", Program: "stepkeeper", Every: 20 * time.Millisecond})
+	pages := console.New(console.Options{
+		Client: connect(t, w.url, client.WithRetry(1, time.Second)), Name: "the shop's server",
+		Program: "stepkeeper", Every: 20 * time.Millisecond,
+	})
 	w.submit("order", "o-1")
 	ask := func(path string) (int, string) {
 		r := newRecorder()
@@ -591,7 +708,12 @@ func TestPagesAreSmall(t *testing.T) {
 		if w.Code != http.StatusOK {
 			t.Fatalf("%s: status %d", path, w.Code)
 		}
-		kinds := map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8"}
+		kinds := map[string]string{
+			".js":  "text/javascript; charset=utf-8",
+			".css": "text/css; charset=utf-8",
+			".svg": "image/svg+xml",
+			".txt": "text/plain; charset=utf-8",
+		}
 		if want := cmp.Or(kinds[filepath.Ext(path)], "text/html; charset=utf-8"); w.Header().Get("Content-Type") != want {
 			t.Errorf("%s is %q, want %s", path, w.Header().Get("Content-Type"), want)
 		}

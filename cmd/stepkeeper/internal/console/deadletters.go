@@ -19,6 +19,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/journal"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -101,9 +102,10 @@ func (d *deadLooked) keep(queue string, l lettersLooked) lettersLooked {
 	return l
 }
 
-// body is that of a message for people, without what is redacted at any depth: an order stands inside its message.
+// body is that of a message for people, without what is redacted at any depth, since an order stands inside its message, and without
+// the tokens of a request.
 func (s *server) body(l client.DeadLetter) string {
-	doc := json.RawMessage(l.Body)
+	doc := core.RedactJSON(l.Body)
 	var b bytes.Buffer
 	if err := json.Indent(&b, s.Redact.anywhere().Apply(doc), "", "  "); err != nil {
 		return render.CleanLines(string(doc))

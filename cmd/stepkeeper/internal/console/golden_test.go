@@ -2,6 +2,8 @@ package console_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"html"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -9,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -57,11 +60,21 @@ func recorded() []view.Task {
 			{At: moment(31), Way: "sent", Kind: view.MessageAlert, What: "Error", Final: true, Unreported: true, Until: moment(61)}}}
 	broken := view.Task{OrderID: "broken", Workflow: "order", State: core.Error, Phase: core.Forward, Ended: true, Run: 1, Command: 1, Created: moment(0), EndedAt: moment(31), Error: stopped,
 		Steps: slices.Clone(steps[:2]), Definition: strings.Repeat("1", 32), Deployed: strings.Repeat("2", 32),
-		Accepts: []view.Command{{Command: "resubmit"}, {Command: "undo"}, {Command: "close"}, {Command: "resolve", Step: "charge", Fact: core.Happened}, {Command: "resolve", Step: "charge", Fact: core.NotHappened}}}
+		Accepts: []view.Command{{Command: "resubmit"}, {Command: "undo"}, {Command: "close"}, {Command: "resolve", Step: "charge", Fact: core.Happened}, {Command: "resolve", Step: "charge", Fact: core.NotHappened},
+			{Command: "resubmit", Definition: "latest"}, {Command: "move", Definition: "latest"}}}
 	undone := view.Task{OrderID: "undone", Workflow: "order", State: core.Compensating, Why: core.WhyFailure, Created: moment(2), Error: stopped, UndoneFor: stopped,
 		UndoWait: &view.UndoWait{Step: "reserve", For: "quiet", Until: moment(80), LastEffect: moment(80)},
-		Steps: []view.Step{{Name: "reserve", State: core.UndoWait, Agent: "stock", Operation: "reserve", Attempts: 1, FirstAt: moment(3), ClaimedAt: moment(3), FinishedAt: moment(4), WakeAt: moment(80), Undo: &view.Undo{Operation: "release", QuietBy: moment(80)}},
-			{Name: "charge", State: core.Failed, Agent: "payment", Operation: "charge", After: []string{"reserve"}, Attempts: 1, FirstAt: moment(4), ClaimedAt: moment(4)}}}
+		Steps: []view.Step{
+			{
+				Name: "reserve", State: core.UndoWait, Agent: "stock", Operation: "reserve", Attempts: 1,
+				FirstAt: moment(3), ClaimedAt: moment(3), FinishedAt: moment(4), WakeAt: moment(80),
+				Undo: &view.Undo{Operation: "release", QuietBy: moment(80)},
+			},
+			{
+				Name: "charge", State: core.Failed, Agent: "payment", Operation: "charge",
+				After: []string{"reserve"}, Attempts: 1, FirstAt: moment(4), ClaimedAt: moment(4),
+			},
+		}}
 	closed := view.Task{OrderID: "closed", Workflow: "order", State: core.Closed, Ended: true, Created: moment(1), EndedAt: moment(50), Closed: &core.Closing{By: "ben", Reason: "paid <in> cash"},
 		Parent: &view.Parent{OrderID: "busy", Step: "parcels", Index: 1}, Steps: steps[:1]}
 	return []view.Task{busy, broken, undone, closed}
@@ -74,9 +87,18 @@ func timed() view.Task {
 		{Name: "tried-three-times", State: core.Compensated, Agent: "stock", Operation: "reserve", Attempts: 3, FirstAt: moment(2), ClaimedAt: moment(45), FinishedAt: moment(20), Undo: &view.Undo{Operation: "release"}},
 		{Name: "claimed-again", State: core.Processed, Agent: "stock", Operation: "reserve", Attempts: 2, FirstAt: moment(3), ClaimedAt: moment(10), FinishedAt: moment(14)},
 		{Name: "being-undone", State: core.Processing, Agent: "stock", Operation: "reserve", After: []string{"claimed-again"}, Attempts: 2, FirstAt: moment(16), ClaimedAt: moment(46), FinishedAt: moment(30), Undo: running},
-		{Name: "waits-for-its-undo", State: core.UndoWait, Agent: "stock", Operation: "reserve", After: []string{"being-undone", "claimed-again"}, Attempts: 1, FirstAt: moment(31), ClaimedAt: moment(31), FinishedAt: moment(32), WakeAt: moment(80), Undo: &view.Undo{Operation: "release"}},
+		{
+			Name: "waits-for-its-undo", State: core.UndoWait, Agent: "stock", Operation: "reserve",
+			After: []string{"being-undone", "claimed-again"}, Attempts: 1, FirstAt: moment(31),
+			ClaimedAt: moment(31), FinishedAt: moment(32), WakeAt: moment(80),
+			Undo: &view.Undo{Operation: "release"},
+		},
 		{Name: "backs-off-in-its-undo", State: core.Waiting, Agent: "stock", Operation: "reserve", Attempts: 1, FirstAt: moment(4), ClaimedAt: moment(47), Undo: running},
-		{Name: "undone-first", State: core.Compensated, Agent: "stock", Operation: "reserve", After: []string{"tried-three-times", "event"}, Attempts: 1, FirstAt: moment(21), ClaimedAt: moment(35), FinishedAt: moment(22), Undo: &view.Undo{Operation: "release"}},
+		{
+			Name: "undone-first", State: core.Compensated, Agent: "stock", Operation: "reserve",
+			After: []string{"tried-three-times", "event"}, Attempts: 1, FirstAt: moment(21),
+			ClaimedAt: moment(35), FinishedAt: moment(22), Undo: &view.Undo{Operation: "release"},
+		},
 		{Name: "undone-alone", State: core.Compensated, Agent: "stock", Operation: "reserve", Attempts: 1, FirstAt: moment(4), ClaimedAt: moment(9), FailedAs: "http-503", Undo: &view.Undo{Operation: "release"}},
 		{Name: "went-on", State: core.Processed, Agent: "stock", Operation: "reserve", After: []string{"undone-alone"}, Attempts: 1, FirstAt: moment(12), ClaimedAt: moment(12), FinishedAt: moment(13)},
 		{Name: "event", State: core.Processed, Kind: view.KindEvent, FirstAt: moment(5), ClaimedAt: moment(5), FinishedAt: moment(25)},
@@ -158,7 +180,7 @@ func recording(t *testing.T, refuses *string) *httptest.Server {
 			{Step: "charge", What: "timeout is 20s and was 10s"}, {Step: "reserve", What: "agent is another one", Refused: true}, {What: "grace is another one"}}})
 	})
 	mux.HandleFunc("GET /v1/orders/{id}/order", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, json.RawMessage(`{"orderId":"o","order":{"total":120,"customer":{"name":"Ada"},"lines":[{"sku":"a-1","card":"4111"}]}}`))
+		answer(w, json.RawMessage(`{"orderId":"o","created":"2026-03-01T12:00:00.000Z","order":{"total":120,"customer":{"name":"Ada"},"lines":[{"sku":"a-1","card":"4111"}]}}`))
 	})
 	mux.HandleFunc("GET /v1/workflows", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, json.RawMessage(`{"workflows":[{"name":"order","hash":"11111111111111111111111111111111"},{"name":"refund","problems":["line 3: <steps> is missing"]}]}`))
@@ -177,12 +199,13 @@ func recording(t *testing.T, refuses *string) *httptest.Server {
 		answer(w, view.Definition{Workflow: "order", Hash: strings.Repeat("1", 32), Steps: steps})
 	})
 	mux.HandleFunc("GET /v1/schedules", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, json.RawMessage(`{"schedules":[{"workflow":"gone","cron":"@daily","next":"2026-03-02T00:00:00Z","started":1,"starts":[],"missed":1,"skipped":[{"at":"2026-03-01T00:00:00Z","why":"the order before <x> has not ended"}]}]}`))
+		answer(w, json.RawMessage(`{"schedules":[{"workflow":"gone","cron":"@daily","overlap":"skip","next":"2026-03-02T00:00:00Z","started":1,"starts":[],"missed":1,"skipped":[{"at":"2026-03-01T00:00:00Z","why":"the order before <x> has not ended"}]}]}`))
 	})
 	mux.HandleFunc("GET /v1/statistics", func(w http.ResponseWriter, _ *http.Request) { answer(w, recordedStatistics()) })
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, json.RawMessage(`{"ready":true,"unattended":[{"queue":"requests-post","agent":"post","waiting":3,"since":"2026-03-01T12:00:33.000Z"}],"release":{"version":"v1.0.0","tasks":1,"messages":1}}`))
 	})
+	checked := likeTheAPI(t, mux)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path, q := r.URL.Path, r.URL.Query()
 		if refused := regexp.MustCompile(*refuses); *refuses != "" && (refused.MatchString(path) || refused.MatchString(path+" in "+q.Get("state"))) {
@@ -191,7 +214,7 @@ func recording(t *testing.T, refuses *string) *httptest.Server {
 			answer(w, json.RawMessage(`{"status":403,"code":"forbidden","detail":"not for you","message":"not for you"}`))
 			return
 		}
-		mux.ServeHTTP(w, r)
+		checked.ServeHTTP(w, r)
 	}))
 	t.Cleanup(s.Close)
 	return s
@@ -216,10 +239,19 @@ func TestPagesAsTheyAreWritten(t *testing.T) {
 	h := console.New(console.Options{Client: c, Name: "shop", Program: "stepkeeper --stack shop", Redact: redact, Log: slog.New(slog.DiscardHandler),
 		Now: func() time.Time { return moment(60).Std() }})
 	changing := regexp.MustCompile(`value="[A-Z2-7]{26}"|received \d+ times|was sent [^<]*|-[0-9a-f]{8,}\.(js|css|svg)`)
-	for name, path := range map[string]string{"overview": "/", "orders": "/orders?workflow=order", "orders-step": "/orders?step=charge&code=http-503", "busy": "/orders/busy?show=timeline", "events": "/orders/busy?show=events", "messages": "/orders/busy?show=messages",
-		"timed": "/orders/timed?show=timeline", "broken": "/orders/broken", "undone": "/orders/undone", "closed": "/orders/closed?show=timeline", "incidents": "/incidents", "waiting": "/waiting", "answers": "/answers", "workflows": "/workflows", "workflow": "/workflows/order", "workflow-gone": "/workflows/gone", "health": "/health", "move": "/orders/broken/move", "move-refused": "/orders/closed/move?definition=" + strings.Repeat("3", 32),
-		"dead-letters": "/dead-letters", "dead-quarantine": "/dead-letters/quarantine?body=1", "dead-control": "/dead-letters/control",
-		"bulk": "/bulk?command=undo&step=charge", "bulk-empty": "/bulk"} {
+	for name, path := range map[string]string{
+		"overview": "/", "orders": "/orders?workflow=order",
+		"orders-step": "/orders?step=charge&code=http-503", "busy": "/orders/busy?show=timeline",
+		"events": "/orders/busy?show=events", "messages": "/orders/busy?show=messages",
+		"timed": "/orders/timed?show=timeline", "broken": "/orders/broken", "undone": "/orders/undone",
+		"closed": "/orders/closed?show=timeline", "incidents": "/incidents", "waiting": "/waiting",
+		"answers": "/answers", "workflows": "/workflows", "workflow": "/workflows/order",
+		"workflow-gone": "/workflows/gone", "health": "/health", "move": "/orders/broken/move",
+		"move-refused": "/orders/closed/move?definition=" + strings.Repeat("3", 32),
+		"dead-letters": "/dead-letters", "dead-quarantine": "/dead-letters/quarantine?body=1",
+		"dead-control": "/dead-letters/control",
+		"bulk":         "/bulk?command=undo&step=charge", "bulk-empty": "/bulk",
+	} {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
 		got := changing.ReplaceAllString(w.Body.String(), "CHANGES")
@@ -251,7 +283,12 @@ func TestPagesThatMayNotBeRead(t *testing.T) {
 	for _, x := range []struct{ path, part string }{
 		{"/", "/v1/orders$"}, {"/", "/v1/workflows"}, {"/", "/v1/schedules"}, {"/orders", "/v1/orders$"}, {"/orders/busy", "/v1/orders/busy$"}, {"/incidents", "/v1/orders$"},
 		{"/", " in Error"}, {"/", " in Processing"}, {"/", " in Compensating"}, {"/waiting", " in Compensating"}, {"/answers", "/v1/orders/busy$"},
-		{"/waiting", "/v1/orders$"}, {"/answers", "/v1/orders$"}, {"/workflows", "/v1/workflows"}, {"/workflows", "/v1/schedules"}, {"/workflows/order", "/v1/workflows/order$"}, {"/workflows/order", "/v1/orders$"}, {"/workflows/order", "/v1/schedules"}, {"/orders/broken/move", "/move$"}, {"/health", "/healthz$"}, {"/orders/broken/move", "/v1/orders/broken$"}, {"/dead-letters", "^/$"}, {"/dead-letters/quarantine", "^/$"},
+		{"/waiting", "/v1/orders$"}, {"/answers", "/v1/orders$"}, {"/workflows", "/v1/workflows"},
+		{"/workflows", "/v1/schedules"}, {"/workflows/order", "/v1/workflows/order$"},
+		{"/workflows/order", "/v1/orders$"}, {"/workflows/order", "/v1/schedules"},
+		{"/orders/broken/move", "/move$"}, {"/health", "/healthz$"},
+		{"/orders/broken/move", "/v1/orders/broken$"}, {"/dead-letters", "^/$"},
+		{"/dead-letters/quarantine", "^/$"},
 		{"/bulk?command=undo&step=charge", "/v1/orders$"}, {"/bulk?command=undo&step=charge", "/v1/orders/broken$"}, {"/bulk?command=move&step=charge&definition=latest", "/move$"},
 	} {
 		refuses = x.part
@@ -434,6 +471,94 @@ func TestManyInErrorAreReadRarely(t *testing.T) {
 		h.ServeHTTP(w, request(t, "/incidents"))
 		if asked.Load() != step.asked || !strings.Contains(w.Body.String(), step.shows) {
 			t.Errorf("look %d: %d reads, want %d, and %s: %s", i+1, asked.Load(), step.asked, step.shows, w.Body)
+		}
+	}
+}
+
+// manyAsking is a console of a server with n orders, of which each third asks, and all of the second half. requests counts those
+// of a page.
+func manyAsking(t *testing.T, n int, requests *int) http.Handler {
+	t.Helper()
+	asks := func(i int) bool { return i%3 == 0 || i > n/2 }
+	step := []view.Step{{Name: "approve", State: core.Waiting, Kind: view.KindApproval, Answers: &view.Answers{Values: []string{"yes"}}}}
+	return console.New(console.Options{Log: slog.New(slog.DiscardHandler), Client: answering(t, func(r *http.Request) any {
+		*requests++
+		if id, one := strings.CutPrefix(r.URL.Path, "/v1/orders/"); one {
+			return view.Task{OrderID: id, Workflow: "order", State: core.Processing, Steps: step}
+		}
+		from, _ := strconv.Atoi(r.URL.Query().Get("cursor"))
+		limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
+		page := view.Page{Orders: []view.Summary{}}
+		for i := from; i < min(from+limit, n); i++ {
+			o := view.Summary{OrderID: fmt.Sprintf("o-%d", i), Workflow: "order", State: core.Processing}
+			if asks(i) {
+				o.Waits = []view.Wait{{Step: "approve", For: view.WaitAnswer}}
+			}
+			page.Orders = append(page.Orders, o)
+		}
+		if from+limit < n {
+			page.Next = strconv.Itoa(from + limit)
+		}
+		return page
+	})})
+}
+
+var (
+	asked    = regexp.MustCompile(`id="question-(o-\d+)-approve"`)
+	nextPage = regexp.MustCompile(`id="next" href="([^"]*)"`)
+)
+
+// The pages of Answers together show each question once, whatever else is under way; each page reads and shows a bounded number.
+func TestAnswersGoOnPages(t *testing.T) {
+	const n = 5000
+	requests := 0
+	h := manyAsking(t, n, &requests)
+	for _, c := range []struct {
+		path string
+		want func(i int) bool
+	}{
+		{"/answers", func(i int) bool { return i%3 == 0 || i > n/2 }},
+		{"/answers?id=o-49", func(i int) bool {
+			return strings.HasPrefix(strconv.Itoa(i), "49") && (i%3 == 0 || i > n/2)
+		}},
+		{"/answers?step=other", func(int) bool { return false }},
+	} {
+		seen := map[string]int{}
+		for path, pages := c.path, 0; path != ""; pages++ {
+			requests = 0
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+			found := asked.FindAllStringSubmatch(w.Body.String(), -1)
+			if w.Code != http.StatusOK || len(found) > 100 || requests > 130 || pages > n {
+				t.Fatalf("%s: status %d, %d questions, %d requests, page %d", path, w.Code, len(found), requests, pages)
+			}
+			for _, m := range found {
+				seen[m[1]]++
+			}
+			if path = ""; nextPage.MatchString(w.Body.String()) {
+				path = html.UnescapeString(nextPage.FindStringSubmatch(w.Body.String())[1])
+			}
+		}
+		for i := range n {
+			id, want := fmt.Sprintf("o-%d", i), 0
+			if c.want(i) {
+				want = 1
+			}
+			if seen[id] != want {
+				t.Fatalf("%s: the question of %s is shown %d times, want %d", c.path, id, seen[id], want)
+			}
+		}
+	}
+}
+
+// Past the orders that are counted the overview does not call one of them the oldest of all.
+func TestOldestOfManyOrders(t *testing.T) {
+	for n, want := range map[int]string{1000: "Oldest under way", 1001: "Oldest of the newest 1000 of each state"} {
+		requests := 0
+		w := httptest.NewRecorder()
+		manyAsking(t, n, &requests).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+		if _, tile, _ := strings.Cut(w.Body.String(), `<li id="oldest">`); !strings.HasPrefix(tile, `<span class="quiet">`+want+`</span>`) {
+			t.Errorf("of %d orders: %.200s", n, tile)
 		}
 	}
 }

@@ -26,6 +26,7 @@ type orderPage struct {
 	Down, Across template.HTML // its graph
 	Gantt        template.HTML
 	Advice       []advice
+	Later        []render.Advice
 	Questions    []question
 	Timeline     []view.Moment
 	Show         string        // compact, timeline, events or messages
@@ -35,6 +36,7 @@ type orderPage struct {
 	Token        string
 	ReadOnly     bool
 	Outcome      *outcome // of the command that led here
+	Movable      bool     // the order could be moved to the definition that new orders get
 }
 
 // advice is something that the operator can do, with a button where a page can do it.
@@ -44,6 +46,7 @@ type advice struct {
 	Danger     bool
 	NeedReason bool
 	NeedInput  bool // of the step
+	MayOutput  bool // of the step
 }
 
 func (s *server) order(ctx context.Context, r *http.Request, _ *kept) (content, error) {
@@ -68,8 +71,12 @@ func (s *server) order(ctx context.Context, r *http.Request, _ *kept) (content, 
 	p.Across = template.HTML(diagram.SVG(nodes, diagram.Across, label, false)) //nolint:gosec // the diagram escapes texts
 	p.Gantt = template.HTML(gantt(t, core.TimeOf(s.Now())))                    //nolint:gosec // it escapes texts
 	for _, a := range render.Next(*t, s.Program) {
-		p.Advice = append(p.Advice, adviceOf(a))
+		v := adviceOf(a)
+		v.MayOutput = a.Do.Command == "resolve" && render.MayOutput(t, a.Do.Step, a.Do.Fact)
+		p.Advice = append(p.Advice, v)
 	}
+	p.Later = render.Later(*t, s.Program)
+	p.Movable = slices.Contains(t.Accepts, view.Command{Command: "move", Definition: client.Latest})
 	order, err := s.Client.Submitted(ctx, t.OrderID)
 	if p.Order = s.shown(order); err != nil {
 		p.Order, p.OrderProblem = "", err.Error()
@@ -220,9 +227,9 @@ func nodesOf(t *client.Task) []diagram.Node {
 // commandOf sends what a form asks for, and answers its verdict.
 func (s *server) commandOf(ctx context.Context, id string, r *http.Request, command string) (client.Verdict, error) {
 	by, reason := strings.TrimSpace(r.PostFormValue("by")), strings.TrimSpace(r.PostFormValue("reason"))
-	var number int
-	if _, err := fmt.Sscan(r.PostFormValue("number"), &number); err != nil {
-		return client.Verdict{}, fmt.Errorf("%w: the form has no command number", client.ErrInvalid)
+	number, err := wholeNumber(r.PostForm, "number")
+	if err != nil {
+		return client.Verdict{}, err
 	}
 	form := func(name string) string { return r.PostFormValue(name) }
 	action := bulk.Action{Command: form("kind"), Step: form("step"), Fact: client.Fact(form("fact")), Definition: form("definition"), By: by, Reason: reason}
@@ -231,6 +238,8 @@ func (s *server) commandOf(ctx context.Context, id string, r *http.Request, comm
 		return s.answer(ctx, id, r, action, client.CommandID(command))
 	case action.Command == "resubmit" && input != "":
 		return action.Send(ctx, s.Client, id, number, command, client.NewInput(action.Step, json.RawMessage(input)))
+	case action.Command == "resolve":
+		return action.Send(ctx, s.Client, id, number, command, client.StepOutput(json.RawMessage(strings.TrimSpace(form("output")))))
 	}
 	return action.Send(ctx, s.Client, id, number, command)
 }
@@ -238,8 +247,12 @@ func (s *server) commandOf(ctx context.Context, id string, r *http.Request, comm
 // answer sends the answer of a form to a step that waits for it.
 func (s *server) answer(ctx context.Context, id string, r *http.Request, a bulk.Action, named client.CommandOption) (client.Verdict, error) {
 	reply := client.Reply{Step: a.Step, Value: r.PostFormValue("value"), By: a.By, Reason: a.Reason}
-	if _, err := fmt.Sscan(r.PostFormValue("round")+" "+r.PostFormValue("run"), &reply.Round, &reply.Run); err != nil {
-		return client.Verdict{}, fmt.Errorf("%w: the form has no round and run", client.ErrInvalid)
+	var err error
+	if reply.Round, err = wholeNumber(r.PostForm, "round"); err == nil {
+		reply.Run, err = wholeNumber(r.PostForm, "run")
+	}
+	if err != nil {
+		return client.Verdict{}, err
 	}
 	return s.Client.Answer(ctx, id, reply, named)
 }

@@ -3,7 +3,6 @@ package console
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"html/template"
@@ -28,7 +27,6 @@ const (
 	mostCounted  = 1000 // orders of a state that are counted; past that it is "1,000 and more"
 	mostGrouped  = 10000
 	mostExamples = 5
-	mostAnswers  = 50
 )
 
 // states are those that a listing can be restricted to.
@@ -44,8 +42,11 @@ func filterOf(r *http.Request) filter {
 	return filter{q.Get("state"), q.Get("workflow"), q.Get("step"), q.Get("code"), q.Get("older"), q.Get("id"), q.Get("cursor")}
 }
 
-// Address is the page of the filter from a cursor on.
-func (f filter) Address(cursor string) string {
+// Address is the page of orders with the filter, from a cursor on.
+func (f filter) Address(cursor string) string { return f.on("/orders", cursor) }
+
+// on is the address of a page with the filter, from a cursor on.
+func (f filter) on(page, cursor string) string {
 	q := url.Values{}
 	for name, value := range map[string]string{"state": f.State, "workflow": f.Workflow, "step": f.Step, "code": f.Code, "older": f.Older, "id": f.Prefix, "cursor": cursor} {
 		if value != "" {
@@ -53,9 +54,9 @@ func (f filter) Address(cursor string) string {
 		}
 	}
 	if len(q) == 0 {
-		return "/orders"
+		return page
 	}
-	return "/orders?" + q.Encode()
+	return page + "?" + q.Encode()
 }
 
 func (f filter) query() (client.Query, error) {
@@ -441,6 +442,7 @@ func (s *server) overview(ctx context.Context, _ *http.Request, _ *kept) (conten
 	data := struct {
 		Counts     []number
 		Oldest     core.Time
+		OldestOf   int // 0: of all that are under way; else of so many of the newest of each state
 		Incidents  []incident
 		Unattended []view.Unattended
 		Unknown    string
@@ -448,6 +450,9 @@ func (s *server) overview(ctx context.Context, _ *http.Request, _ *kept) (conten
 		Problems   []client.Workflow
 		Figures    figures
 	}{Counts: counts, Oldest: under.Oldest, Incidents: inError[:min(len(inError), 5)], Unattended: unattended, Figures: figuresOf(s.Client.Statistics(ctx))}
+	if slices.ContainsFunc(under.Counts, func(n number) bool { return n.More }) {
+		data.OldestOf = mostCounted
+	}
 	if unknown != nil {
 		data.Unknown = unknown.Error()
 	}
@@ -586,63 +591,4 @@ func (s *server) health(ctx context.Context, _ *http.Request, _ *kept) (content,
 		Program string
 		Checks  []client.Check
 	}{l.at, s.Program, l.checks}}, nil
-}
-
-// question is a step that waits for people.
-type question struct {
-	OrderID, Workflow, Step string
-	Since, Until            core.Time
-	Run, Round              int
-	Text                    string
-	Show                    string // JSON
-	Values, Who             []string
-	Need                    int
-	Votes                   []core.Vote
-	Reasoned                []core.Verdict
-	Token                   string
-	ReadOnly                bool
-}
-
-func (s *server) answers(ctx context.Context, _ *http.Request, _ *kept) (content, error) {
-	data := struct {
-		Questions []question
-		More      bool
-	}{}
-	looked := 0
-	for o, err := range s.Client.List(ctx, client.Query{State: core.Processing, PageSize: mostCounted}) {
-		if err != nil {
-			return content{}, err
-		}
-		if looked++; looked > mostGrouped || len(data.Questions) >= mostAnswers {
-			data.More = true
-			break
-		}
-		if !slices.ContainsFunc(o.Waits, func(w view.Wait) bool { return w.For == view.WaitAnswer }) {
-			continue
-		}
-		t, err := s.Client.Get(ctx, o.OrderID)
-		if err != nil {
-			return content{}, err
-		}
-		data.Questions = append(data.Questions, s.questions(t)...)
-	}
-	return content{Title: "Answers", Template: "answers", Data: data}, nil
-}
-
-// questions are those of one order that wait for an approval.
-func (s *server) questions(t *client.Task) (all []question) {
-	for i := range t.Steps {
-		st := &t.Steps[i]
-		if st.Kind != view.KindApproval || st.State != core.Waiting || st.Answers == nil || t.State != core.Processing {
-			continue
-		}
-		q := question{OrderID: t.OrderID, Workflow: t.Workflow, Step: st.Name, Since: st.ClaimedAt, Until: st.WakeAt, Run: t.Run, Round: max(1, st.Answers.Round),
-			Values: st.Answers.Values, Who: st.Answers.Who, Need: st.Answers.Need, Votes: st.Answers.Votes, Reasoned: st.Answers.Reasoned, Token: s.secret, ReadOnly: s.ReadOnly}
-		var asked core.Question
-		if json.Unmarshal(s.Redact.Apply(st.Input), &asked) == nil {
-			q.Text, q.Show = asked.Question, s.shown(asked.Show)
-		}
-		all = append(all, q)
-	}
-	return all
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/verify/simulate"
 )
 
@@ -59,7 +60,10 @@ func (s *simulations) of(plan client.Plan, t *client.Task, program string, at co
 	}
 	s.running = true
 	go func() {
-		done := simulated(plan, at)
+		var done simulation
+		if err := port.Guard(nil, "the simulation", func() error { done = simulated(plan, at); return nil }); err != nil {
+			done = simulation{Problem: err.Error()}
+		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		done.Command = now.Command

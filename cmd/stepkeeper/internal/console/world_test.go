@@ -38,6 +38,11 @@ steps:
 steps:
   charge: {agent: shop, operation: charge, input: {amount: "${ order.price.amount }"}, timeout: 30s, onFailure: stop, undo: none, grade: fenced}
 `,
+	"billed": `workflow: billed
+steps:
+  charge: {agent: shop, operation: charge, timeout: 30s, retry: {maxFailures: 1}, onFailure: stop, undo: refund, grade: fenced}
+  print: {agent: shop, operation: print, after: [charge], input: {number: "${ steps.charge.output.invoice }"}, timeout: 30s, onFailure: stop, undo: none, grade: fenced}
+`,
 	"expense": `workflow: expense
 steps:
   decide: {approval: {question: '${ "Pay 120 " + "<euros>?" }', show: {amount: "${ order.amount }", card: "${ order.card }"}, answers: [approve, reject], who: [ada, bob], timeout: 30d, onTimeout: undo}}

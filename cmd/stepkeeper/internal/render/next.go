@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -15,6 +16,23 @@ type Advice struct {
 	Why     string `json:"why"`
 	// Do is the command that a page can send by itself; its Command is "" where there is none.
 	Do view.Command `json:"-"`
+	// From is when it will be accepted; zero means now.
+	From core.Time `json:"from,omitzero"`
+}
+
+// Later returns what can be done from a time on, when no call can take effect any more.
+func Later(t view.Task, program string) (all []Advice) {
+	now := t.Accepts
+	for _, c := range t.AcceptsLater { // as if it were the time of each
+		t.Accepts = append(slices.Clip(now), c.Command)
+		for _, a := range Next(t, program) {
+			if a.Do == c.Command {
+				a.From = c.From
+				all = append(all, a)
+			}
+		}
+	}
+	return all
 }
 
 // Next answers what can be done about a task now, the most likely first: of the commands that the task
@@ -45,10 +63,13 @@ func Next(t view.Task, program string) []Advice {
 			advice = append(advice, say("see why a child has stopped", "show %s", c.Stopped[0]))
 		}
 	}
-	if t.Deployed != "" && accepts(t, view.Command{Command: "resubmit"}) {
+	if t.Parent != nil && t.State == core.Compensated {
+		advice = append(advice, say("its parent decides whether it starts again", "show %s", t.Parent.OrderID))
+	}
+	if accepts(t, view.Command{Command: "resubmit", Definition: message.Latest}) {
 		advice = append(advice, say("if its definition was the cause: go on with the deployed one", "resubmit %s --definition latest", t.OrderID))
 	}
-	if t.Deployed != "" {
+	if t.Deployed != "" && (t.State == core.Error || accepts(t, view.Command{Command: "move", Definition: message.Latest})) {
 		last = append(last, say("what moving it to the deployed definition would mean", "move %s --definition latest --dry-run", t.OrderID))
 	}
 	for _, c := range []string{"resubmit", "undo", "cancel"} {
@@ -89,6 +110,12 @@ func facts(t *view.Task, say sayer) (resolve []Advice, plain bool) {
 		}
 	}
 	return resolve, plain
+}
+
+// MayOutput reports whether a fact about a step can come with what the step returned.
+func MayOutput(t *view.Task, step string, fact core.Fact) bool {
+	i := slices.IndexFunc(t.Steps, func(s view.Step) bool { return s.Name == step })
+	return fact == core.Happened && t.Phase != core.Undoing && i >= 0 && !undoneAlone(t.Steps[i])
 }
 
 // answerAdvice is how to answer a step that waits for it.
@@ -134,7 +161,7 @@ func whenToState(t view.Task, s view.Step, fact core.Fact) string {
 	case undo:
 		return ""
 	case fact == core.Happened:
-		return "if the service shows that it did happen"
+		return "if the service shows that it did happen; --step-output FILE says what it returned"
 	case fact == core.NotHappened && !accepts(t, view.Command{Command: "undo"}):
 		return "if it shows that it did not; then the order can be undone too"
 	case fact == core.NotHappened:

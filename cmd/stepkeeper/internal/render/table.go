@@ -6,7 +6,6 @@ import (
 	"io"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -83,23 +82,4 @@ func Age(t core.Time, now time.Time) string {
 		return "in " + Span(-d)
 	}
 	return Span(d) + " ago"
-}
-
-// Clean takes out what would steer a terminal: messages come from services of other people.
-func Clean(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, text)
-}
-
-// CleanLines is Clean that keeps line ends: for texts of our own that quote those of others.
-func CleanLines(text string) string {
-	lines := strings.Split(text, "\n")
-	for i := range lines {
-		lines[i] = Clean(lines[i])
-	}
-	return strings.Join(lines, "\n")
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,6 +30,7 @@ type Page struct {
 // Task prints all about a task for an operator: how it stands, why, what each
 // step did, what happened when, and which command to run next.
 func (p Page) Task(w io.Writer, t view.Task) {
+	t = Cleaned(t)
 	p.head(w, t)
 	for _, u := range t.Unattended {
 		fmt.Fprintf(w, "  %s\n", p.Style.Warn(Unattended(u, p.Now)))
@@ -335,6 +337,8 @@ func (p Page) note(s view.Step) string {
 		notes = append(notes, "refused, without effect")
 	case s.NoEffect != 0:
 		notes = append(notes, "without effect")
+	case s.State == core.Failed && s.Kind != "": // it asked no agent
+		notes = append(notes, decided(s)...)
 	case s.State == core.Failed:
 		notes = append(notes, "in doubt whether it happened")
 	}
@@ -563,7 +567,7 @@ func (p Page) verdicts(w io.Writer, t view.Task) {
 }
 
 func (p Page) next(w io.Writer, t view.Task) {
-	advice := Next(t, p.Program)
+	advice := slices.Concat(Next(t, p.Program), Later(t, p.Program))
 	if len(advice) == 0 {
 		return
 	}
@@ -573,6 +577,9 @@ func (p Page) next(w io.Writer, t view.Task) {
 		wide = max(wide, len(a.Command))
 	}
 	for _, a := range advice {
+		if a.From != 0 {
+			a.Why = "from " + Moment(a.From.Add(core.Second-1)) + " on, since a call may take effect until then: " + a.Why
+		}
 		fmt.Fprintf(w, "  %s  %s\n", p.Style.Bold(fmt.Sprintf("%-*s", wide, a.Command)), p.Style.Faint("# "+a.Why))
 	}
 }

@@ -146,7 +146,12 @@ func stories() map[string]view.Task {
 	cancelled := view.Task{OrderID: "early", State: core.Cancelled, Why: core.WhyCancel, Ended: true, Created: at(0), EndedAt: at(0), Command: 1,
 		Verdicts: []core.Verdict{{Command: "cancel", Accepted: true, Reason: "the order had not arrived; it will not run when it does", At: at(0)}}}
 
-	return map[string]view.Task{"running": running, "waiting": waiting, "at-work": atWork, "processed": processed, "stopped": stopped, "past-return": pastReturn,
+	early := stopped // a call may take effect
+	accept(&early, "undo", "resubmit")
+	early.AcceptsLater = []view.LaterCommand{{Command: view.Command{Command: "resolve", Step: "create-zone", Fact: core.Happened}, From: at(931)},
+		{Command: view.Command{Command: "resolve", Step: "create-zone", Fact: core.NotHappened}, From: at(931)}}
+
+	return map[string]view.Task{"stopped-just-now": early, "running": running, "waiting": waiting, "at-work": atWork, "processed": processed, "stopped": stopped, "past-return": pastReturn,
 		"undo-stopped": undoStopped, "in-doubt": inDoubt, "undone": undone, "undoing": undoing, "tombstone": cancelled, "refused-by-rule": refused, "goes-on": goesOn, "goes-on-stopped": goesOnStopped, "goes-on-elsewhere": elsewhere}
 }
 
@@ -194,12 +199,37 @@ func TestNotesOfOrdersAndSteps(t *testing.T) {
 			answered, late, {Name: "parts", Kind: view.KindEach, State: core.Waiting, Children: &parcels}}},
 		{OrderID: "in-flight", Workflow: "order", State: core.Error, Priority: "normal", Error: &view.TaskError{Message: "it is full"}, Steps: []view.Step{
 			failed(view.Step{Name: "charge", Agent: "payment", Operation: "charge"}), {Name: "early", Agent: "payment", Operation: "charge", State: core.Failed}, {Name: "never", Kind: view.KindApproval, State: core.Failed},
-			failed(view.Step{Name: "declined", Agent: "payment", Operation: "charge", NoEffect: at(11)}), failed(view.Step{Name: "stated", Agent: "payment", Operation: "charge", NoEffect: at(11), Resolved: &core.Resolved{Fact: core.NotHappened, At: at(12)}}),
+			failed(view.Step{Name: "declined", Agent: "payment", Operation: "charge", NoEffect: at(11)}),
+			failed(view.Step{
+				Name: "stated", Agent: "payment", Operation: "charge", NoEffect: at(11),
+				Resolved: &core.Resolved{Fact: core.NotHappened, At: at(12)},
+			}),
 			failed(view.Step{Name: "declined-again", Agent: "payment", Operation: "charge", NoEffect: at(11), Resolved: &core.Resolved{Fact: core.NotHappened, At: at(9)}}),
-			{Name: "given", Agent: "payment", Operation: "charge", State: core.Pending, Corrected: &core.Corrected{By: "ann"}}, {Name: "given-alone", Agent: "payment", Operation: "charge", State: core.Pending, Corrected: &core.Corrected{}}, failed(view.Step{Name: "parts", Kind: view.KindEach, Children: &parcels})}},
+			{
+				Name: "given", Agent: "payment", Operation: "charge", State: core.Pending,
+				Corrected: &core.Corrected{By: "ann"},
+			},
+			{
+				Name: "given-alone", Agent: "payment", Operation: "charge", State: core.Pending,
+				Corrected: &core.Corrected{},
+			},
+			failed(view.Step{Name: "parts", Kind: view.KindEach, Children: &parcels}),
+			failed(view.Step{
+				Name: "paid-late", Kind: view.KindEvent, Answers: &view.Answers{Event: "paid", Round: 1},
+				Output: json.RawMessage(`{"by":"timeout"}`),
+			}),
+			failed(view.Step{
+				Name: "refused", Kind: view.KindApproval, Answers: &view.Answers{Values: []string{"no"}, Round: 1},
+				Output: json.RawMessage(`{"value":"no","by":"ann"}`),
+			}),
+		}},
 		{OrderID: "by-hand", Workflow: "order", State: core.Closed, Ended: true, Closed: &core.Closing{By: "ann", Reason: "paid\x1b[2J in cash"}, Error: &view.TaskError{Code: "full", Message: "it is full", Step: "charge"}},
 		{OrderID: "cancelled", Workflow: "order", State: core.Compensated, Ended: true, Why: core.WhyCancel},
-		{OrderID: "by-operator", Workflow: "order", State: core.Compensating, Why: core.WhyOperator, UndoWait: &view.UndoWait{Step: "parts", For: "children", Until: at(930)}, Steps: []view.Step{{Name: "parts", Kind: view.KindEach, State: core.Waiting, Children: &undone}}},
+		{
+			OrderID: "by-operator", Workflow: "order", State: core.Compensating, Why: core.WhyOperator,
+			UndoWait: &view.UndoWait{Step: "parts", For: "children", Until: at(930)},
+			Steps:    []view.Step{{Name: "parts", Kind: view.KindEach, State: core.Waiting, Children: &undone}},
+		},
 		{OrderID: "too-late", Workflow: "order", State: core.Compensating, Why: core.WhyDeadline, UndoWait: &view.UndoWait{Step: "charge", For: "retry", Until: at(930)}},
 		{OrderID: "still-done", Workflow: "order", State: core.Compensating, Why: core.WhyParent, UndoWait: &view.UndoWait{Step: "charge", For: "reply", Until: at(930)}},
 		{OrderID: "being-undone", Workflow: "order", State: core.Compensating, Why: core.WhyFailure, UndoWait: &view.UndoWait{Step: "charge", For: "undo", Until: at(930)}},
@@ -246,6 +276,20 @@ func TestNextNeverSuggestsWhatIsRefused(t *testing.T) {
 		if strings.Join(got, "|") != strings.Join(want, "|") {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
+	}
+}
+
+// What will be accepted later is offered with its time, and only what leads on.
+func TestLaterSaysFromWhen(t *testing.T) {
+	var got []string
+	for _, a := range render.Later(stories()["stopped-just-now"], "stepkeeper") {
+		if a.From != at(931) {
+			t.Errorf("%+v", a)
+		}
+		got = append(got, a.Command)
+	}
+	if want := "stepkeeper resolve order-1001 create-zone happened|stepkeeper resolve order-1001 create-zone not-happened"; strings.Join(got, "|") != want {
+		t.Errorf("%q", got)
 	}
 }
 

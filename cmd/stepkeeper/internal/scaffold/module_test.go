@@ -23,6 +23,12 @@ func TestProjectWithoutModule(t *testing.T) {
 		if (name == "go.mod" || strings.HasSuffix(name, ".go")) && strings.Contains(string(text), modulePath) {
 			t.Errorf("%s needs a module that cannot be found:\n%s", name, text)
 		}
+		if name == bookingTest || strings.Contains(string(text), bookingTest) || strings.Contains(string(text), "go test") {
+			t.Errorf("%s names a test that was not written:\n%s", name, text)
+		}
+		if name == "README.md" && (!strings.Contains(string(text), "| `order.json` |") || !strings.Contains(string(text), "stepkeeper simulate workflows/booking.yaml")) {
+			t.Errorf("%s lacks what is there:\n%s", name, text)
+		}
 	}
 }
 

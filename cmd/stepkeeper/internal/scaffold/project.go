@@ -1,13 +1,17 @@
 package scaffold
 
 import (
+	"bytes"
 	"io/fs"
 
 	"github.com/stepkeeper/stepkeeper/examples/booking"
 )
 
-// bookingTest is the file of the project that needs Stepkeeper as a module.
-const bookingTest = "booking_test.go"
+// bookingTest is the file of the project that needs Stepkeeper as a module, and goTest the command that runs it.
+const (
+	bookingTest = "booking_test.go"
+	goTest      = "go test ./..."
+)
 
 // Project is a small working project: a workflow, the services that it calls, an order, a test.
 type Project struct {
@@ -36,5 +40,19 @@ func (p Project) Write(dir string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !p.Stepkeeper.Known() {
+		files["README.md"] = withoutTest(files["README.md"])
+	}
 	return write(dir, files)
+}
+
+// withoutTest returns the text without the lines that are about the test.
+func withoutTest(readme []byte) []byte {
+	var kept []byte
+	for line := range bytes.Lines(readme) {
+		if !bytes.Contains(line, []byte(bookingTest)) && !bytes.Contains(line, []byte(goTest)) {
+			kept = append(kept, line...)
+		}
+	}
+	return kept
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/mattn/go-isatty"
 	"golang.org/x/term"
@@ -61,10 +62,22 @@ type Buffers struct {
 func Test(terminal bool) (*Streams, *Buffers) {
 	b := &Buffers{}
 	return &Streams{
-		In: &b.In, Out: &b.Out, Err: &b.Err,
+		In: &b.In, Out: &b.Out, Err: &locked{w: &b.Err},
 		inTerminal: terminal, outTerminal: terminal, errTerminal: terminal, colour: terminal,
 		width: func() int { return defaultWidth },
 	}, b
+}
+
+// locked lets several goroutines write, as they can to a file.
+type locked struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (l *locked) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
 }
 
 // NoColour turns colours off.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
 	"github.com/stepkeeper/stepkeeper/shared/regularfile"
+	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
 // maxFile is far above what agents need, in bytes.
@@ -21,18 +22,26 @@ const maxFile = 1 << 20
 // Load reads a file of agents and fills in secrets from the environment. The error lists every
 // problem of the file at once.
 func Load(file string) (httpagent.Config, error) {
-	data, err := regularfile.Read(file, maxFile+1)
-	switch {
-	case err != nil:
-		return httpagent.Config{}, fmt.Errorf("agents file %s: %w", file, err)
-	case len(data) > maxFile:
-		return httpagent.Config{}, fmt.Errorf("agents file %s is larger than %d bytes", file, maxFile)
+	data, err := text(file)
+	if err != nil {
+		return httpagent.Config{}, err
 	}
 	c, err := Parse(data, os.LookupEnv)
 	if err != nil {
 		return httpagent.Config{}, fmt.Errorf("agents file %s: %w", file, err)
 	}
 	return c, nil
+}
+
+func text(file string) ([]byte, error) {
+	data, err := regularfile.Read(file, maxFile+1)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("agents file %s: %w", file, err)
+	case len(data) > maxFile:
+		return nil, fmt.Errorf("agents file %s is larger than %d bytes", file, maxFile)
+	}
+	return data, nil
 }
 
 // Parse reads the text of such a file. Variables come from lookup.
@@ -46,10 +55,19 @@ func Parse(data []byte, lookup func(name string) (string, bool)) (httpagent.Conf
 
 // Read reads the text alone: nothing is filled in, and its meaning is not checked yet.
 func Read(data []byte) (httpagent.Config, error) {
+	data = source.WithoutMark(data)
+	if err := source.CheckScalars(data); err != nil {
+		return httpagent.Config{}, err
+	}
 	var c httpagent.Config
-	err := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict()).Decode(&c)
+	d := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict())
+	err := d.Decode(&c)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return httpagent.Config{}, errors.New(yaml.FormatError(err, false, false))
+		return httpagent.Config{}, explained(err, data)
+	}
+	var second any
+	if err == nil && !errors.Is(d.Decode(&second), io.EOF) {
+		return httpagent.Config{}, errors.New("the file holds a second document; keep all agents in the first one")
 	}
 	return c, nil
 }

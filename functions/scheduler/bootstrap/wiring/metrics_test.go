@@ -37,8 +37,21 @@ func TestMetricOfAnAgentThatMakesNoCalls(t *testing.T) {
 		Deployment, Agent string
 		NotCalled         int
 	}
-	if err := json.Unmarshal(out.Bytes(), &line); err != nil || line.Deployment != "Shop/Engine" || line.Agent != "payment" || line.NotCalled != 2 || line.AWS.Timestamp == 0 {
-		t.Errorf("%v: %s", err, &out)
+	if err := json.Unmarshal(out.Bytes(), &line); err != nil {
+		t.Fatalf("%v: %s", err, &out)
+	}
+	for _, field := range []struct {
+		name      string
+		got, want any
+	}{
+		{"line.Deployment", line.Deployment, "Shop/Engine"},
+		{"line.Agent", line.Agent, "payment"},
+		{"line.NotCalled", line.NotCalled, 2},
+		{"line.AWS.Timestamp is 0", line.AWS.Timestamp == 0, false},
+	} {
+		if field.got != field.want {
+			t.Errorf("%s is %v, want %v: %v: %s", field.name, field.got, field.want, err, &out)
+		}
 	}
 	out.Reset()
 	d.take(f, "intake", "AIDASHOP", submission("o-3"))

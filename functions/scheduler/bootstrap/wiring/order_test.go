@@ -318,3 +318,38 @@ func TestDefinitionIsWrittenOnce(t *testing.T) {
 		t.Error("a process that cannot look has to write it")
 	}
 }
+
+// While SNS takes no alert, the requests of other orders of the same batch are sent. The invocation stays for
+// the alert only when its work is done.
+func TestAlertThatHangsDelaysNoOrder(t *testing.T) {
+	d := tripping(t)
+	f := d.instance("instance-1")
+	d.take(f, "intake", "AIDASHOP", strings.Replace(submission("o-1"), "trip", "pivot", 1), submission("o-2"))
+	end := d.Hang("SNS.Publish")
+	defer end()
+	again := make(chan int, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 9*time.Second) // the limit of a publication is longer
+		defer cancel()
+		answer, err := f(ctx, event("replies", reply("pay", "payment", core.OutcomeFailed),
+			strings.Replace(reply("seat", "inventory", core.OutcomeDone), "o-1", "o-2", 1)))
+		if err != nil {
+			t.Error(err)
+		}
+		again <- len(answer.BatchItemFailures)
+	}()
+	for len(d.Sent("requests-shipping")) == 0 {
+		select {
+		case n := <-again:
+			t.Fatalf("the function ended without a request, %d messages come again", n)
+		case <-time.After(time.Millisecond):
+		}
+	}
+	end()
+	if n := <-again; n > 0 {
+		t.Errorf("%d messages come again", n)
+	}
+	if published := d.Published(); len(published) != 1 {
+		t.Errorf("published %q", published)
+	}
+}

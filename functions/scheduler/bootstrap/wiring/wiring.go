@@ -7,6 +7,8 @@ import (
 	"io"
 	"log/slog"
 
+	"github.com/aws/aws-lambda-go/events"
+
 	"github.com/stepkeeper/stepkeeper/functions/internal/cloud"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
@@ -26,7 +28,7 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lambdaevent
 	if err := errors.Join(err, errClient, errWorkflows); err != nil {
 		return nil, err
 	}
-	engine, _ := cloud.Open(c, settings.Engine, workflows, log)
+	engine, alerts := cloud.Open(c, settings.Engine, workflows, log)
 	engine.Count = counted(log)
 	if settings.TokenKeys != "" {
 		engine.Tokens = cloud.NewTokenKeys(c, settings.TokenKeys, engine.Clock).Read
@@ -37,13 +39,19 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lambdaevent
 		config.Capacity = func(agent string) int { return settings.Capacity[agent] }
 	}
 	s := scheduler.New(config)
-	return lambdaevent.Batch(Handle(held.counted(s.Handle), settings.Queues, log), func(arn string) (port.Queue, error) {
+	handle := Handle(held.counted(s.Handle), settings.Queues, log)
+	batch := lambdaevent.Batch(handle, func(arn string) (port.Queue, error) {
 		name, err := deployment.QueueOf(settings.Queues, arn)
 		if err != nil {
 			return nil, err
 		}
 		return engine.Queues.Queue(name)
-	}, log), nil
+	}, log)
+	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
+		response, err := batch(ctx, event)
+		alerts.Wait(ctx)
+		return response, err
+	}, nil
 }
 
 // Handle finds the logical name of the queue that an event came from. Messages of a queue that is

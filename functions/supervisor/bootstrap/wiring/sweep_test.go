@@ -26,6 +26,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
+	"github.com/stepkeeper/stepkeeper/shared/incident"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/schedule"
@@ -144,8 +145,23 @@ func TestASweep(t *testing.T) {
 	least := time.Since(due).Seconds()
 	metrics := d.sweep(t.Context())
 	most := time.Since(due).Seconds()
-	if got, _ := metrics[0]["OldestOverdue"].(float64); len(metrics) != 1 || got < least-0.01 || got > most+0.01 || got < 10_000 || got > 11_000 {
-		t.Errorf("the oldest is overdue by %v s; it is %f to %f: %v", metrics[0]["OldestOverdue"], least, most, metrics)
+	got, _ := metrics[0]["OldestOverdue"].(float64)
+	if len(metrics) != 1 {
+		t.Fatalf("the oldest is overdue by %v s; it is %f to %f: %v", metrics[0]["OldestOverdue"], least, most, metrics)
+	}
+	for _, field := range []struct {
+		name      string
+		got, want any
+	}{
+		{"got >= least-0.01", got >= least-0.01, true},
+		{"got <= most+0.01", got <= most+0.01, true},
+		{"got >= 10_000", got >= 10_000, true},
+		{"got <= 11_000", got <= 11_000, true},
+	} {
+		if field.got != field.want {
+			t.Errorf("%s is %v, want %v: the oldest is overdue by %v s; it is %f to %f: %v", field.name,
+				field.got, field.want, metrics[0]["OldestOverdue"], least, most, metrics)
+		}
 	}
 	if metrics[0]["HandedBack"] != 2.0 || metrics[0]["Failed"] != 0.0 || metrics[0]["Scanned"] != 2.0 || metrics[0]["Deployment"] != "Shop/Engine" {
 		t.Errorf("metrics %v", metrics)
@@ -179,21 +195,23 @@ func TestBacklogs(t *testing.T) {
 	for name, c := range map[string]struct {
 		capacity string
 		waiting  int
+		inFlight int
 		deployed bool
 		want     string
 	}{
-		"a backlog for a small agent": {`{"payment":3}`, 5, true, "Pending 0"},
-		"none for a larger one":       {`{"payment":50}`, 40, true, "Pending 1"},
-		"another agent's capacity":    {`{"shipping":50}`, 40, true, "Pending 0"},
-		"none where nothing is said":  {"", 5, true, "Pending 1"},
-		"SQS knows no such queue":     {`{"payment":3}`, -1, true, "Pending 1"},
-		"no such queue is deployed":   {`{"payment":3}`, 5, false, "Pending 1"},
+		"a backlog for a small agent": {`{"payment":3}`, 5, 1, true, "Pending 0"},
+		"none for a larger one":       {`{"payment":50}`, 40, 1, true, "Pending 1"},
+		"an agent that takes nothing": {`{"payment":50}`, 1, 0, true, "Pending 0"},
+		"another agent's capacity":    {`{"shipping":50}`, 40, 1, true, "Pending 0"},
+		"none where nothing is said":  {"", 5, 1, true, "Pending 1"},
+		"SQS knows no such queue":     {`{"payment":3}`, -1, 1, true, "Pending 1"},
+		"no such queue is deployed":   {`{"payment":3}`, 5, 1, false, "Pending 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := sweeping(t)
 			d.submit(time.Now().Add(-time.Hour), 5, "o-1")
 			d.settings[deployment.VarCapacity] = c.capacity
-			d.Holds("requests-payment", c.waiting)
+			d.Holds("requests-payment", c.waiting, c.inFlight)
 			if !c.deployed {
 				d.settings[deployment.VarQueues] = d.Queues(port.Intake, port.Replies, port.Control, port.Quarantine)
 			}
@@ -259,6 +277,55 @@ func TestOrdersInError(t *testing.T) {
 	published := d.Published()
 	if len(published) != 1 || !strings.Contains(published[0], "--stack Shop/Engine show o-") {
 		t.Errorf("published %q", published)
+	}
+}
+
+// While SNS takes no alert, an order that is overdue beside the one that stopped gets its next attempt.
+func TestAlertThatHangsDelaysNoOrder(t *testing.T) {
+	d := sweeping(t)
+	at := time.Now().Add(-3 * time.Hour)
+	d.submit(at, 1, "stops")
+	d.submit(at, 2, "goes-on")
+	d.Calls()
+	end := d.Hang("SNS.Publish")
+	defer end()
+	swept := make(chan struct{})
+	go func() {
+		defer close(swept)
+		ctx, cancel := context.WithTimeout(context.Background(), 9*time.Second) // the limit of a publication is longer
+		defer cancel()
+		d.sweep(ctx)
+	}()
+	for len(d.Sent("control")) == 0 {
+		select {
+		case <-swept:
+			t.Fatal("the sweep ended, and no Wake was sent")
+		case <-time.After(time.Millisecond):
+		}
+	}
+	end()
+	<-swept
+	if published := d.Published(); len(published) != 1 {
+		t.Errorf("published %q", published)
+	}
+}
+
+// A sweep whose alert SNS does not take ends in time. The alert stays due.
+func TestSweepEndsThoughSNSHangs(t *testing.T) {
+	d := sweeping(t)
+	d.submit(time.Now().Add(-3*time.Hour), 1, "stops")
+	defer d.Hang("SNS.Publish")()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	if metrics := d.sweep(ctx); len(metrics) != 2 {
+		t.Errorf("metrics %v", metrics)
+	}
+	if ctx.Err() != nil {
+		t.Error("the function's time was over")
+	}
+	stored := fmt.Sprint(d.Item("tasks", incident.Key)["Output"]["S"])
+	if !strings.Contains(stored, `"orderId":"stops"`) || !strings.Contains(stored, `"orders":0`) {
+		t.Errorf("stored %s", stored)
 	}
 }
 

@@ -4,6 +4,7 @@ package wiring
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -31,10 +32,10 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (Function, e
 	if err != nil {
 		return nil, err
 	}
-	engine, incidents := cloud.Open(c, settings.Engine, nil, log)
+	engine, alerts := cloud.Open(c, settings.Engine, nil, log)
 	s := supervisor.New(supervisor.Config{
 		Parts: engine, Capacity: func(agent string) int { return settings.Capacity[agent] },
-		PagesPerSweep: settings.PagesPerSweep, Interval: settings.SweepEvery, Incidents: incidents.Sweep,
+		PagesPerSweep: settings.PagesPerSweep, Interval: settings.SweepEvery, Incidents: alerts.Sweep,
 		Schedules: supervisor.Schedules{
 			Current: func() []*core.Definition { return scheduled },
 			Records: dynamo.New(dynamo.NewHandlerClient(c), dynamo.Tables{Tasks: settings.Tasks}, dynamo.Options{}).Schedules(),
@@ -47,7 +48,11 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (Function, e
 		Sweep: s.Sweep, Now: engine.Clock.Now, Log: log,
 		Report: func(r supervisor.Report, now time.Time) error { return writeMetrics(out, settings.Stack, r, now) },
 	}
-	return tick.Run, nil
+	return func(ctx context.Context, event json.RawMessage) error {
+		err := tick.Run(ctx, event)
+		alerts.Wait(ctx)
+		return err
+	}, nil
 }
 
 // submit sends orders to the intake queue, as an application does.

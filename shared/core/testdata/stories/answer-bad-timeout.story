@@ -14,7 +14,7 @@ event submit
 
 event answer approve/1 yes by=ann
 ----
-  answer a1 accepted: 
+  answer a1 accepted: step approve has not begun; the answer counts if ann may answer it then
     approve Failed, round 1, ann: "yes"
   attention 12:00:00
 

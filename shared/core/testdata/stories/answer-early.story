@@ -1,5 +1,4 @@
-# Answers that come before their step is claimed are kept, and decide with its claim (P36). The one that is not
-# permitted does not count then.
+# Answers that come before their step is claimed are kept, and decide with its claim (P36). One of a person who may not answer is refused.
 step a
 step approve answers=yes,no need=2 not=eve after=a
 step b after=approve
@@ -20,8 +19,7 @@ event answer approve/1 yes by=ann
   answer a1 accepted: 
     approve Pending, round 1, ann: "yes"
   due 12:00:30
-  answer a2 accepted: 
-    approve Pending, round 1, ann: "yes", eve: "yes"
+  answer a2 refused: eve is excluded from answering this step (notSelf)
   due 12:00:30
   answer a3 accepted: 
   due 12:00:30

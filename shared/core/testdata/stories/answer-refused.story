@@ -30,7 +30,7 @@ event answer approve/1 yes by=bob
 
 event answer approve/1 no by=bob
 ----
-  answer a3 accepted: 
+  answer a3 accepted: step approve was decided at 2026-11-21T12:00:00.000Z: "no" by ann
   attention 12:00:00
 
 event resolve r1 approve happened

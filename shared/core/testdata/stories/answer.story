@@ -50,12 +50,12 @@ event answer approve/1 yes by=bob id=a2
 # The same once more in another message changes nothing; another value is refused and says who decided what.
 event answer approve/1 yes by=bob
 ----
-  answer a4 accepted: 
+  answer a4 accepted: step approve was decided at 2026-11-21T12:00:00.000Z: "yes" by bob
   due 12:00:30
 
 event answer approve/1 yes by=cleo
 ----
-  answer a5 accepted: 
+  answer a5 accepted: step approve was decided at 2026-11-21T12:00:00.000Z: "yes" by bob
   due 12:00:30
 
 event answer approve/1 no by=cleo

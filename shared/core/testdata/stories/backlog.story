@@ -51,7 +51,7 @@ sweep backlog=pay
 supervisor: Overdue{"Step":"pay","Attempt":3,"Backlog":true}
   Error (forward)
     pay Failed, attempt 3
-      error of attempt 3 at 12:03:00, queue: its requests waited in the agent's queue for longer than maxQueueTime
+      error of attempt 3 at 12:03:00, queue: its request has waited for agent pay-agent for longer than maxQueueTime, 2m0s; see that the agent runs and keeps up, then resubmit
     attempt pay/3 ended: overdue queue
   -> scheduler: settle
   due 12:04:00
@@ -59,8 +59,8 @@ supervisor: Overdue{"Step":"pay","Attempt":3,"Backlog":true}
 event settle
 ----
   ignored: sent again
-  -> shop: failed, number 1, pay queue its requests waited in the agent's queue for longer than maxQueueTime
+  -> shop: failed, number 1, pay queue its request has waited for agent pay-agent for longer than maxQueueTime, 2m0s; see that the agent runs and keeps up, then resubmit
        pay Failed, attempt 3
-  -> operator: forward of step "pay", queue: its requests waited in the agent's queue for longer than maxQueueTime (answer to command 0; can be undone)
+  -> operator: forward of step "pay", queue: its request has waited for agent pay-agent for longer than maxQueueTime, 2m0s; see that the agent runs and keeps up, then resubmit (answer to command 0; can be undone)
   reported
   attention 12:03:00

@@ -21,7 +21,7 @@ event parent undo 7 step=other
 
 event cancel c1
 ----
-  cancel c1 refused: the order is child 3 of step each of p, which decides about it; a child in Error can be resubmitted, resolved or closed, and for all else give the command to p
+  cancel c1 refused: the order is child 3 of step each of p, which decides about it; a child in Error can be resubmitted, moved, resolved or closed, and for all else give the command to p
   due 12:00:30
 
 event failed a/1
@@ -37,7 +37,7 @@ event failed a/1
 
 event undo c2
 ----
-  undo c2 refused: the order is child 3 of step each of p, which decides about it; a child in Error can be resubmitted, resolved or closed, and for all else give the command to p
+  undo c2 refused: the order is child 3 of step each of p, which decides about it; a child in Error can be resubmitted, moved, resolved or closed, and for all else give the command to p
   attention 12:00:00
 
 event resubmit c3
@@ -96,7 +96,7 @@ event undone a/3
 
 event resubmit c4
 ----
-  resubmit c4 refused: the order is child 3 of step each of p, which decides about it; a child in Error can be resubmitted, resolved or closed, and for all else give the command to p
+  resubmit c4 refused: the order is child 3 of step each of p, which decides about it; a child in Error can be resubmitted, moved, resolved or closed, and for all else give the command to p
   at rest
 
 event parent start 3

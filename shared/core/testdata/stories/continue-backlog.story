@@ -36,8 +36,8 @@ supervisor: Overdue{"Step":"bill","Attempt":1,"Backlog":false}
 
 event wake fedex/2
 ----
-    fedex Compensating, attempt 3, 1 failed, failed for good: refused, locked by scheduler-1, complete by 12:01:21
-  -> fedex-agent: undo-fedex (undo/3), key o1/0/fedex, stop by 12:01:21 {"order":{"n":1}}
+    fedex Compensating, attempt 3, 1 failed, failed for good: refused, locked by scheduler-1, complete by 12:01:01
+  -> fedex-agent: undo-fedex (undo/3), key o1/0/fedex, stop by 12:01:01 {"order":{"n":1}}
   due 12:00:36
 
 wait 62s
@@ -47,7 +47,7 @@ sweep backlog=fedex
 supervisor: Overdue{"Step":"fedex","Attempt":3,"Backlog":true}
   Error (forward)
     fedex UndoWait, attempt 3, 1 failed, failed for good: refused
-      error of attempt 3 at 12:01:33, queue: its requests waited in the agent's queue for longer than maxQueueTime
+      error of attempt 3 at 12:01:33, queue: its request has waited for agent fedex-agent for longer than maxQueueTime, 40s; see that the agent runs and keeps up, then resubmit
     bill Pending, attempt 1, 1 failed
     attempt fedex/3 ended: overdue queue
   -> scheduler: settle

@@ -30,7 +30,7 @@ wait 31s
 event close c0
 ----
 12:00:31
-  close c0 refused: step ship has children that have not ended; end those first: list them by their IDs, o1~ship~0 and so on
+  close c0 refused: step ship has children that have not ended, for instance o1~ship~0; end those first
   attention 12:00:00
 
 event child ship 0/1 processed

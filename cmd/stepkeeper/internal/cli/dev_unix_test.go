@@ -1,0 +1,70 @@
+//go:build unix
+
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
+)
+
+// devFolder names the folder for a test process that is `stepkeeper dev`.
+const devFolder = "STEPKEEPER_TEST_DEV"
+
+// A `dev` whose output is not read any more serves on, logs into nothing, and ends well by SIGTERM.
+func TestDevOutlivesTheReaderOfItsOutput(t *testing.T) {
+	if folder := os.Getenv(devFolder); folder != "" {
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+		defer stop()
+		os.Exit(int(New(streams.System(), os.Getenv).Execute(ctx, []string{"dev", "--output", "json", "--data", folder,
+			"--workflows", folder + "/workflows", "--agents", folder + "/agents.yaml", "--listen", "127.0.0.1:0", "--log-level", "info"})))
+	}
+	folder := t.TempDir()
+	if err := errors.Join(os.Mkdir(folder+"/workflows", 0o700),
+		os.WriteFile(folder+"/agents.yaml", []byte("agents: {shop: {external: true}}"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	process := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestDevOutlivesTheReaderOfItsOutput$")
+	process.Env = append(os.Environ(), devFolder+"="+folder)
+	out, err1 := process.StdoutPipe()
+	logged, err2 := process.StderrPipe()
+	if err := errors.Join(err1, err2, process.Start()); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadBytes('\n')
+	var ready devReady
+	if err != nil || json.Unmarshal(line, &ready) != nil {
+		t.Fatalf("%q, %v", line, err)
+	}
+	if err := errors.Join(out.Close(), logged.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // a refused order is logged before it is answered
+		body := `{"schema":1,"orderId":"o","workflow":"none","order":1}`
+		answer, err := http.Post(ready.URL+"/v1/orders", "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if answer.StatusCode/100 != 4 {
+			t.Errorf("%s", answer.Status)
+		}
+	}
+	if err := process.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := process.Wait(); err != nil || process.ProcessState.ExitCode() != int(failure.OK) {
+		t.Errorf("it ended with %v", err)
+	}
+}

@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// hostile would colour the terminal, forge a line, and turn around what stands beside it.
+const hostile = "x\x1b[31m\r\nFORGED\tline\u2028FORGED\u2029FORGED\u0085FORGED\u009b1m\u202eFORGED\u2066\x7f\x07"
+
+// poison puts hostile into each text of a value, at any depth, and into each JSON value. Types of a closed set, such as states, stay.
+func poison(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		if v.Type() == reflect.TypeFor[string]() {
+			v.SetString(hostile)
+		}
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		poison(v.Elem())
+	case reflect.Slice:
+		if v.Type() == reflect.TypeFor[json.RawMessage]() {
+			text, _ := json.Marshal(map[string]string{"value": hostile, "by": hostile})
+			v.SetBytes([]byte(strings.ReplaceAll(string(text), `\u2028`, "\u2028")))
+			return
+		}
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		poison(v.Index(0))
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Field(i).CanSet() {
+				poison(v.Field(i))
+			}
+		}
+	}
+}
+
+// Whatever services and people have written into an order: no text command prints a control character or a line of theirs.
+func TestHostileTextsArePrintedHarmlessly(t *testing.T) {
+	b := newBackend(noon)
+	c := call{server: serve(t, b).URL}
+	ends := map[core.State]core.State{
+		core.Error: core.Failed, core.Closed: core.Failed, core.Processed: core.Processed, core.Compensated: core.Compensated,
+	}
+	for end, state := range ends {
+		var task core.Task
+		poison(reflect.ValueOf(&task).Elem())
+		task.OrderID, task.Workflow, task.Definition, task.ReplyTo, task.Priority = "o-"+strings.ToLower(string(end)), "order", "", "", ""
+		task.ProcessState, task.Phase, task.Parent, task.Unknown = end, core.Forward, nil, nil
+		task.Created, task.Ended = core.TimeOf(b.now), core.TimeOf(b.now)
+		s := task.Steps[0]
+		s.Name, s.State, s.Children, s.Unknown, s.First, s.Attempt = "charge", state, nil, nil, 1, 1
+		answered := s
+		answered.Name, answered.State = "bought", core.Processed
+		s.Answers = nil
+		task.Steps, task.EndStep = []core.Step{s, answered}, "charge"
+		task.Attempts[0].Step, task.Attempts[0].Outcome = "charge", core.OutcomeFailed
+		b.put(&task)
+		for _, command := range [][]string{{"show"}, {"show", "--messages"}, {"watch"}, {"undo"}} {
+			c.printsHarmlessly(t, append(command, task.OrderID)...)
+		}
+	}
+	c.printsHarmlessly(t, "list")
+	b.refuse = hostile
+	for _, command := range [][]string{{"cancel", "o-error"}, {"close", "o-error", "--reason", "no"}} {
+		c.printsHarmlessly(t, command...)
+	}
+}
+
+func (c call) printsHarmlessly(t *testing.T, command ...string) {
+	t.Helper()
+	r := c.run(t, command...)
+	all := r.out + r.err
+	if strings.ContainsFunc(strings.ReplaceAll(all, "\n", ""), core.Unprintable) || strings.Contains(all, "\nFORGED") {
+		t.Errorf("%v prints %q", command, all)
+	}
+	if command[0] == "show" && !strings.Contains(all, `x\x1b[31m\r\nFORGED\tline\u2028`) {
+		t.Errorf("%v does not show what stands there: %s", command, all)
+	}
+}
+
+// Who and why are refused before anything is sent.
+func TestHostileTextsAreNotSent(t *testing.T) {
+	b := newBackend(noon)
+	b.put(&core.Task{OrderID: "o-1", Workflow: "order", ProcessState: core.Processing, Created: core.TimeOf(noon)})
+	c := call{server: serve(t, b).URL}
+	for _, flags := range [][]string{{"--by", "ann\nbob"}, {"--reason", "no\u202e"}, {"--by", "\x1b[2J"}} {
+		r := c.run(t, append([]string{"cancel", "o-1"}, flags...)...)
+		r.want(t, failure.Usage, "control character")
+	}
+	if len(b.commands) > 0 {
+		t.Errorf("%d commands were sent", len(b.commands))
+	}
+}

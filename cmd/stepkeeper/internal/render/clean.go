@@ -1,0 +1,82 @@
+package render
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// Clean makes a text of a service or a person safe to print: what could control a terminal, forge a line or change the order of
+// what stands beside it is printed as an escape, such as \x1b or \u202e.
+func Clean(text string) string {
+	if !strings.ContainsFunc(text, core.Unprintable) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case !core.Unprintable(r):
+			b.WriteRune(r)
+		case r < 0x80:
+			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
+
+// CleanLines is Clean that keeps line ends: for texts of our own that quote those of others.
+func CleanLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = Clean(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Cleaned returns a copy of what a server has answered, with each text in it cleaned, at any depth. JSON stays as it is: who prints
+// it cleans it.
+func Cleaned[T any](v T) T {
+	return cleaned(reflect.ValueOf(&v).Elem()).Interface().(T)
+}
+
+func cleaned(v reflect.Value) reflect.Value {
+	c := reflect.New(v.Type()).Elem()
+	c.Set(v)
+	switch v.Kind() {
+	case reflect.String:
+		c.SetString(Clean(v.String()))
+	case reflect.Pointer:
+		if !v.IsNil() {
+			c.Set(reflect.New(v.Type().Elem()))
+			c.Elem().Set(cleaned(v.Elem()))
+		}
+	case reflect.Slice:
+		if v.IsNil() || v.Type().Elem().Kind() == reflect.Uint8 {
+			return c
+		}
+		c.Set(reflect.MakeSlice(v.Type(), v.Len(), v.Len()))
+		for i := range v.Len() {
+			c.Index(i).Set(cleaned(v.Index(i)))
+		}
+	case reflect.Map:
+		if v.IsNil() {
+			return c
+		}
+		c.Set(reflect.MakeMapWithSize(v.Type(), v.Len()))
+		for _, key := range v.MapKeys() {
+			c.SetMapIndex(cleaned(key), cleaned(v.MapIndex(key)))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if f := c.Field(i); f.CanSet() {
+				f.Set(cleaned(v.Field(i)))
+			}
+		}
+	}
+	return c
+}

@@ -1,0 +1,242 @@
+package embedded_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/dev/embedded"
+	"github.com/stepkeeper/stepkeeper/dev/memory"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// hangingHook is a webhook that answers no call before the test ends.
+type hangingHook struct {
+	*httptest.Server
+	called, left atomic.Int32 // calls that came, and those whose caller has gone
+}
+
+func newHangingHook(t *testing.T) *hangingHook {
+	h, ended := &hangingHook{}, make(chan struct{})
+	h.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // then the server notices that the caller goes
+		h.called.Add(1)
+		select {
+		case <-r.Context().Done():
+			h.left.Add(1)
+		case <-ended:
+		}
+	}))
+	t.Cleanup(h.Close)
+	t.Cleanup(func() { close(ended) })
+	return h
+}
+
+// stopsAt is a workflow that stops for the operator at its first failure, of a queue of its own incident.
+const stopsAt = `workflow: stops-%[1]d
+grace: 100ms
+agents:
+  shop: {queueAllowance: 100ms, clockSkew: 10ms}
+steps:
+  first: {agent: shop, operation: first, timeout: 100ms, onFailure: stop, undo: none, grade: fenced, retry: {maxFailures: 1}}
+`
+
+// Twelve incidents, of orders that the Supervisor stops and of orders that an agent has failed, whose alerts
+// are never taken: an overdue order gets its next attempt, another one its next step, and the alerts are in
+// the log.
+func TestSinksThatHangDelayNoOrder(t *testing.T) {
+	const incidents = 12
+	w := newFixture(t, "100ms")
+	w.outside()
+	for i := range incidents {
+		file := filepath.Join(w.dir, "workflows", fmt.Sprintf("stops-%d.yaml", i))
+		if err := os.WriteFile(file, fmt.Appendf(nil, stopsAt, i), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hook := newHangingHook(t)
+	var log logged
+	w.options.Log = slog.New(slog.NewTextHandler(&log, nil))
+	w.options.OnAlert = embedded.OnAlert{Webhook: hook.URL, Command: []string{"sleep", "1000"}, Timeout: time.Hour}
+	s := w.open()
+	defer closeRuntime(t, s)
+	take := requestsOf(t, s)
+	for i := range incidents {
+		o := message.SubmitOrder{Schema: 1, OrderID: fmt.Sprintf("stop-%d", i), Workflow: fmt.Sprintf("stops-%d", i), Order: json.RawMessage(`{}`)}
+		if r := s.Submit(t.Context(), []message.SubmitOrder{o})[0]; r.Err != nil {
+			t.Fatal(r.Err)
+		}
+	}
+	for i := range incidents {
+		request := take("")
+		if i%2 == 0 {
+			continue // the Supervisor finds it overdue
+		}
+		reply := message.Reply{
+			Schema: 1, OrderID: request.OrderID, Run: request.Run, Step: request.Step, Attempt: request.Attempt, Operation: request.Operation,
+			Outcome: core.OutcomeFailed, Error: &message.ReplyError{Code: "failed"}, Agent: "shop",
+		}
+		q, err := s.Queue(port.Replies)
+		if err == nil {
+			err = q.Send(t.Context(), []port.Message{{Value: &reply}})[0]
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "the alerts are in the log, and some with the webhook", func() bool {
+		return strings.Count(log.String(), "ALERT: ") == incidents && hook.called.Load() > 0
+	})
+	for i := range incidents { // they are reported, and settled (P11)
+		if _, err := s.Wait(t.Context(), fmt.Sprintf("stop-%d", i), func(x *core.Task) bool { return x.ProcessState == core.Error && x.ResendAt == 0 }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	submit(t, s, "late", "")
+	for take("late").Attempt < 2 {
+	}
+	if n := hook.called.Load(); n > 4 {
+		t.Errorf("%d calls of the webhook at once", n)
+	}
+}
+
+// requestsOf returns a function that takes the next request of an order from the queue of the agent shop; ""
+// is any order.
+func requestsOf(t *testing.T, s *embedded.Runtime) func(order string) message.Request {
+	q, err := s.Queue(port.Requests("shop"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(order string) (r message.Request) {
+		t.Helper()
+		for end := time.Now().Add(patience); time.Now().Before(end); {
+			taken, err := q.Receive(t.Context(), 1, time.Second, time.Minute)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range taken {
+				body, err := taken[i].Bytes()
+				if err == nil {
+					r = message.Request{}
+					err = json.Unmarshal(body, &r)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if order == "" || r.OrderID == order {
+					return r
+				}
+			}
+		}
+		t.Fatalf("no request of order %q", order)
+		return r
+	}
+}
+
+// The webhook and the command have a limited time each, the command with all that it has started; what either
+// says is in the log, cut.
+func TestSinksThatHangAreEnded(t *testing.T) {
+	w := newFixture(t, "5s")
+	w.write(strings.Replace(fmt.Sprintf(pair, "5s"), "second, after: [first], timeout: 5s, onFailure: undo", "second, after: [first], timeout: 5s, onFailure: stop", 1))
+	w.shop.refuse.Store(true)
+	hook := newHangingHook(t)
+	fifo, script := filepath.Join(w.dir, "fifo"), filepath.Join(w.dir, "alert.sh")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// What the script starts holds the pipe open as long as it runs.
+	text := fmt.Sprintf("exec 3>%s\nprintf '%%01000d' 7\nsleep 1000 &\nsleep 1000\n", fifo)
+	if err := os.WriteFile(script, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var log logged
+	clock := memory.NewClock(time.Now())
+	w.options.Clock, w.options.Log = clock, slog.New(slog.NewTextHandler(&log, nil))
+	w.options.OnAlert = embedded.OnAlert{Webhook: hook.URL, Command: []string{"sh", script}, Timeout: 300 * time.Millisecond}
+	s := w.open()
+	defer closeRuntime(t, s)
+	submit(t, s, "o-1", "")
+	ended := make(chan error, 1)
+	go func() {
+		_, err := os.ReadFile(fifo) // until no process has it open for writing
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(patience):
+		t.Fatal("what the command has started runs on")
+	}
+	eventually(t, "the webhook's caller goes", func() bool { return hook.left.Load() > 0 })
+	eventually(t, "the failure is logged", func() bool { return strings.Contains(log.String(), "could not be published") })
+	line := log.String()
+	if !regexp.MustCompile(`the webhook: [^\n]*deadline exceeded[^\n]*the command sh: it was ended after 300ms`).MatchString(line) || strings.Contains(line, strings.Repeat("0", 501)) {
+		t.Errorf("logged %s", line)
+	}
+	go func() { _, _ = os.ReadFile(fifo) }()
+	eventually(t, "it is tried again", func() bool { clock.Advance(10 * time.Second); return hook.called.Load() > 1 })
+}
+
+// A webhook that redirects has not taken the alert, and no other host gets it: neither as a POST nor as a GET
+// of a login page.
+func TestWebhookFollowsNoRedirect(t *testing.T) {
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		t.Run(strconv.Itoa(status), func(t *testing.T) {
+			w := newFixture(t, "5s")
+			w.write(strings.Replace(fmt.Sprintf(pair, "5s"), "second, after: [first], timeout: 5s, onFailure: undo", "second, after: [first], timeout: 5s, onFailure: stop", 1))
+			w.shop.refuse.Store(true)
+			var elsewhere atomic.Int32
+			login := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))
+			t.Cleanup(login.Close)
+			hook := httptest.NewServer(http.RedirectHandler(login.URL+"/login?secret=1", status))
+			t.Cleanup(hook.Close)
+			var log logged
+			w.options.Log, w.options.OnAlert = slog.New(slog.NewTextHandler(&log, nil)), embedded.OnAlert{Webhook: hook.URL}
+			s := w.open()
+			defer closeRuntime(t, s)
+			submit(t, s, "o-1", "")
+			want := fmt.Sprintf("the webhook answered %d", status)
+			eventually(t, "the redirect is logged as a failure", func() bool { return strings.Contains(log.String(), want) })
+			if text := log.String(); !strings.Contains(text, "set its final address") || strings.Contains(text, "secret") || elsewhere.Load() != 0 {
+				t.Errorf("%d calls of the other host; logged %s", elsewhere.Load(), text)
+			}
+		})
+	}
+}
+
+// The metric of the sweeps' lag is true also while no sweep ends.
+func TestLagOfSweepsThatStandStill(t *testing.T) {
+	w := newFixture(t, "5s")
+	w.outside()
+	clock := memory.NewClock(time.Now())
+	w.options.Clock, w.options.SweepEvery = clock, time.Hour
+	s := w.open()
+	defer closeRuntime(t, s)
+	submit(t, s, "o-1", "")
+	take := requestsOf(t, s)
+	take("o-1")
+	clock.Advance(3 * time.Hour)
+	match := regexp.MustCompile(`(?m)^stepkeeper_sweep_lag_seconds (\S+)$`).FindStringSubmatch(scraped(s))
+	if match == nil {
+		t.Fatal("no metric of the lag")
+	}
+	if lag, err := strconv.ParseFloat(match[1], 64); err != nil || lag < 2.9*3600 || lag > 3*3600 {
+		t.Errorf("the lag is %s s, an order is overdue for 3 h", match[1])
+	}
+}

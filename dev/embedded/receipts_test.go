@@ -1,0 +1,123 @@
+package embedded_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/dev/embedded"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// A receipt from before a restart neither deletes nor extends the request that was sent again.
+func TestReceiptsOfAnEarlierProcess(t *testing.T) {
+	w := newFixture(t, "5m")
+	w.outside()
+	var old, present []port.Delivery
+	var err error
+	for _, got := range []*[]port.Delivery{&old, &present} {
+		s := w.open()
+		if len(old) == 0 {
+			submit(t, s, "o", "")
+		}
+		q, err1 := s.Queue(port.Requests("shop"))
+		if err1 != nil {
+			t.Fatal(err1)
+		}
+		if *got, err = q.Receive(t.Context(), 1, 20*time.Second, time.Minute); err != nil || len(*got) != 1 {
+			t.Fatalf("%+v, %v", *got, err)
+		}
+		if len(present) > 0 {
+			_ = q.Delete(t.Context(), []string{old[0].Receipt})
+			if err := q.Extend(t.Context(), old[0].Receipt, 0); err == nil {
+				t.Error("the old receipt has extended the request")
+			}
+			if d, err := q.Depth(t.Context()); err != nil || d.InFlight != 1 {
+				t.Errorf("after the use of the old receipt: %+v, %v", d, err)
+			}
+		}
+		closeRuntime(t, s)
+	}
+}
+
+// The receipt handles of a queue that is kept are accepted after a restart; those that are guessed never.
+func TestReceiptHandlesOutliveARestart(t *testing.T) {
+	w := newFixture(t, "5s")
+	w.options.Listen = "127.0.0.1:0"
+	var handle string
+	for n := range 2 {
+		ctx, stop := context.WithCancel(t.Context())
+		started, ended := make(chan string, 1), make(chan error, 1)
+		w.options.Ready = func(s embedded.Started) { started <- s.Address }
+		go func() { ended <- embedded.Run(ctx, w.options) }()
+		address := ""
+		select {
+		case address = <-started:
+		case err := <-ended:
+			t.Fatal(err)
+		}
+		if n == 0 {
+			order := `{"schema":1,"orderId":"o","workflow":"pair","replyTo":"shop","order":{"n":1}}`
+			if status, body := post(t, address+"/v1/orders", "application/json", "", order); status/100 != 2 {
+				t.Fatalf("%d %s", status, body)
+			}
+			handle = receivedHandle(t, address)
+			receipt := handle[:strings.LastIndexByte(handle, '.')]
+			for _, guessed := range []string{receipt, receipt + ".", receipt + ".AAAAAAAAAAAAAAAAAAAAAA", "", "."} {
+				if status, _ := deleted(t, address, guessed); status != http.StatusBadRequest {
+					t.Errorf("the guessed handle %q: %d", guessed, status)
+				}
+			}
+		} else if status, body := deleted(t, address, handle); status != http.StatusOK {
+			t.Errorf("the handle from before the restart: %d %s", status, body)
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+const statusQueue = `{"QueueUrl":"http://x/000000000000/status-shop"`
+
+func receivedHandle(t *testing.T, address string) string {
+	t.Helper()
+	var out struct {
+		Messages []struct{ ReceiptHandle string }
+	}
+	_, body := post(t, address, "application/x-amz-json-1.0", "AmazonSQS.ReceiveMessage", statusQueue+`,"WaitTimeSeconds":20}`)
+	if err := json.Unmarshal(body, &out); err != nil || len(out.Messages) != 1 {
+		t.Fatalf("%s, %v", body, err)
+	}
+	return out.Messages[0].ReceiptHandle
+}
+
+func deleted(t *testing.T, address, handle string) (status int, body []byte) {
+	t.Helper()
+	return post(t, address, "application/x-amz-json-1.0", "AmazonSQS.DeleteMessage", statusQueue+`,"ReceiptHandle":"`+handle+`"}`)
+}
+
+func post(t *testing.T, address, contentType, target, body string) (status int, answer []byte) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", contentType)
+	if target != "" {
+		r.Header.Set("X-Amz-Target", target)
+	}
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if answer, err = io.ReadAll(res.Body); err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, answer
+}

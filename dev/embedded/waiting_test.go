@@ -1,0 +1,83 @@
+package embedded_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/dev/api"
+	"github.com/stepkeeper/stepkeeper/dev/memory"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+)
+
+const trial = `workflow: %s
+%s
+steps:
+  trial: {wait: %s}
+  first: {agent: shop, operation: first, after: [trial], timeout: 5m, onFailure: stop, undo: none, grade: fenced}
+`
+
+// Orders that wait take no place of --max-open, however many they are. Where work fills all places, the refusal and
+// the health name the limit, the log says it once, and orders of schedules start all the same.
+func TestOrdersThatWaitTakeNoPlace(t *testing.T) {
+	w := newFixture(t, "5m")
+	clock := memory.NewClock(time.Date(2026, 3, 29, 0, 59, 0, 0, time.UTC))
+	var log bytes.Buffer
+	w.options.Clock, w.options.Log = clock, slog.New(slog.NewTextHandler(&log, nil))
+	w.options.MaxOpen = 3
+	w.shop.hang.Store(true)
+	w.writeAs("trial.yaml", fmt.Sprintf(trial, "trial", "", "14d"))
+	w.writeAs("hourly.yaml", fmt.Sprintf(trial, "hourly", `schedule: {cron: "@hourly", input: {}}`, "1h"))
+	s := w.open()
+	eventually(t, "the schedule is found", func() bool {
+		all, err := s.Schedules(t.Context())
+		return err == nil && len(all) == 1 && all[0].Next != 0
+	})
+	for i := range 20 {
+		o := order(t, fmt.Sprintf("waits-%d", i), "")
+		o.Workflow = "trial"
+		if r := s.Submit(t.Context(), []message.SubmitOrder{o})[0]; r.Err != nil {
+			t.Fatalf("order %d that waits: %v", i, r.Err)
+		}
+	}
+	healthy := func() string {
+		h := s.Health(t.Context())
+		if !h.Ready {
+			t.Error("it is not ready, so that agents outside could not reach their queues")
+		}
+		return h.Checks["intake"]
+	}
+	if found := healthy(); found != "ok" {
+		t.Fatalf("with orders that wait: %s", found)
+	}
+	for i := range 5 {
+		err := s.Submit(t.Context(), []message.SubmitOrder{order(t, fmt.Sprintf("o-%d", i), "")})[0].Err
+		var busy *api.BusyError
+		if i < 3 && err != nil || i >= 3 && (!errors.As(err, &busy) ||
+			!strings.Contains(err.Error(), "3 orders are active and the limit is 3 (--max-open)")) {
+			t.Errorf("order %d: %v", i, err)
+		}
+	}
+	if found := healthy(); !strings.Contains(found, "3 orders are active and the limit is 3 (--max-open)") {
+		t.Errorf("with all places taken: %s", found)
+	}
+	clock.Advance(time.Minute)
+	eventually(t, "the schedule's order starts", func() bool {
+		_, _, err := s.Task(t.Context(), "hourly-20260329T010000Z")
+		return err == nil
+	})
+	closeRuntime(t, s)
+	again := w.open() // the orders that were active before the restart are counted
+	if running := again.Health(t.Context()).Counts["running"]; running != 3 {
+		t.Errorf("after a restart %d orders are active, want 3", running)
+	}
+	w.shop.hang.Store(false)
+	closeRuntime(t, again)
+	if n := strings.Count(log.String(), "new orders are refused"); n != 1 || strings.Contains(log.String(), "level=ERROR") {
+		t.Errorf("the log names the limit %d times:\n%s", n, log.String())
+	}
+}

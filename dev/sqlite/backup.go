@@ -1,0 +1,139 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Backup writes a copy of the store in a data folder to a new file, as it is at one moment, and returns the size
+// of the copy. A process that has the folder open goes on meanwhile, because the copy is read in one transaction of
+// a connection that only reads. The copy appears under its name when it is complete, checked and on the disk. In a
+// new folder, under the name FileName, it opens like a file that was closed cleanly.
+func Backup(ctx context.Context, folder, to string) (bytes int64, err error) {
+	if _, err := os.Lstat(to); err == nil {
+		return 0, fmt.Errorf("%s: %w", to, fs.ErrExist)
+	}
+	part, err := os.CreateTemp(filepath.Dir(to), filepath.Base(to)+".*.part") // with mode 0600
+	if err != nil {
+		return 0, err
+	}
+	defer func() {
+		_ = part.Close() // closed already, unless something failed
+		_ = os.Remove(part.Name())
+		_ = os.Remove(part.Name() + "-journal")
+	}()
+	unfinished, err := filepath.Abs(part.Name())
+	if err != nil {
+		return 0, err
+	}
+	answered := lastAnswered(filepath.Join(folder, FileName)) // read before the copy, which must have these commits
+	if err := copyInto(ctx, folder, unfinished); err != nil {
+		return 0, err
+	}
+	if err := finish(ctx, unfinished, answered); err != nil {
+		return 0, err
+	}
+	info, err := part.Stat()
+	if err = errors.Join(err, part.Sync(), part.Close()); err != nil {
+		return 0, err
+	}
+	return info.Size(), appear(unfinished, to)
+}
+
+// copyInto copies the database of a folder into an empty file.
+func copyInto(ctx context.Context, folder, to string) error {
+	from, done, err := readable(ctx, folder)
+	if err != nil {
+		return err
+	}
+	defer done()
+	db, err := sql.Open("sqlite", from)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }() // it was only read
+	var id int64
+	if err := db.QueryRowContext(ctx, "PRAGMA application_id").Scan(&id); err != nil {
+		return err
+	}
+	if id != applicationID {
+		return foreign(FileName)
+	}
+	_, err = db.ExecContext(ctx, "VACUUM INTO ?", to)
+	return err
+}
+
+// readable returns the source of a connection that only reads a folder's database. Without a log no process may
+// open the folder until done is called, because such a connection does not see what others write.
+func readable(ctx context.Context, folder string) (from string, done func(), err error) {
+	file := filepath.Join(folder, FileName)
+	from = source(file, 1<<20) + "&mode=ro"
+	for {
+		found, err := inspect(file)
+		switch {
+		case err != nil:
+			return "", nil, err
+		case !found.file:
+			return "", nil, fmt.Errorf("%s: %w", file, fs.ErrNotExist)
+		case found.log:
+			return from, func() {}, nil
+		}
+		lock, err := lockFolder(folder)
+		if errors.Is(err, ErrLocked) { // a process is opening the folder, and makes a log soon
+			if err := port.Sleep(ctx, 10*time.Millisecond); err != nil {
+				return "", nil, err
+			}
+			continue
+		}
+		if err != nil {
+			return "", nil, err
+		}
+		return from + "&immutable=1", func() { _ = lock.Unlock() }, nil // or SQLite would make an empty log
+	}
+}
+
+// finish takes the mark of an open file from the copy, and checks the copy.
+func finish(ctx context.Context, file string, answered int64) error {
+	db, err := sql.Open("sqlite", source(file, 1<<20, "synchronous(full)"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	if _, err := db.ExecContext(ctx, "UPDATE settings SET value=0 WHERE name='running'"); err != nil {
+		return err
+	}
+	if err := check(ctx, db); err != nil {
+		return err
+	}
+	var stored int64
+	err = db.QueryRowContext(ctx, "SELECT coalesce((SELECT value FROM settings WHERE name='commits'), 0)").Scan(&stored)
+	if err == nil && answered > stored {
+		err = fmt.Errorf(lostCommits, FileName, answered-stored, answered, sequenceName)
+	}
+	return err
+}
+
+// appear gives a complete file its name, and replaces no file that has come meanwhile.
+func appear(unfinished, to string) error {
+	err := os.Link(unfinished, to)
+	if err != nil && !errors.Is(err, fs.ErrExist) { // a file system without links
+		err = os.Rename(unfinished, to)
+	}
+	if err != nil || runtime.GOOS == "windows" { // it cannot flush a folder
+		return err
+	}
+	folder, err := os.Open(filepath.Dir(to))
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}

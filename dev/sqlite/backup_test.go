@@ -1,0 +1,152 @@
+package sqlite_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/dev/sqlite"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// copyOf copies a folder as a process leaves it that is killed.
+func copyOf(t *testing.T, folder string) string {
+	t.Helper()
+	to := t.TempDir()
+	if err := os.CopyFS(to, os.DirFS(folder)); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+// restored opens a backup in a new folder.
+func restored(t *testing.T, backup string) *sqlite.Store {
+	t.Helper()
+	data, err := os.ReadFile(backup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	write(t, filepath.Join(folder, sqlite.FileName), data)
+	return open(t, folder, sqlite.Options{})
+}
+
+// A backup holds every commit of a folder that is in use, closed, or left by a killed process, and changes nothing there.
+func TestBackup(t *testing.T) {
+	folder := t.TempDir()
+	s := open(t, folder, sqlite.Options{})
+	must(t, s.Commit(t.Context(), []port.Write{creation("a"), creation("b")}))
+	must(t, s.Commit(t.Context(), []port.Write{replacement("a", 1)}))
+	left := copyOf(t, folder)
+	closedFolder := t.TempDir()
+	inUse := filepath.Join(t.TempDir(), "in-use.db")
+	for to, from := range map[string]string{
+		inUse: folder, filepath.Join(t.TempDir(), "killed.db"): left, filepath.Join(t.TempDir(), "closed.db"): closedFolder,
+	} {
+		if from == closedFolder {
+			must(t, s.Commit(t.Context(), []port.Write{creation("later")}))
+			closed(t, s)
+			if err := os.CopyFS(from, os.DirFS(folder)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := listing(t, from)
+		size, err := sqlite.Backup(t.Context(), from, to)
+		if err != nil {
+			t.Fatalf("%s: %v", to, err)
+		}
+		info, err := os.Stat(to)
+		if err != nil || info.Size() != size || info.Mode() != 0o600 {
+			t.Errorf("%s: %v, %v, %d bytes", to, info, err, size)
+		}
+		if after := listing(t, from); after != before {
+			t.Errorf("the folder had %s, has %s", before, after)
+		}
+		if all := listing(t, filepath.Dir(to)); all != filepath.Base(to) {
+			t.Errorf("beside the backup: %s", all)
+		}
+		copied := restored(t, to)
+		records, errs := copied.Load(t.Context(), []string{"a", "b"})
+		if err := errors.Join(errs...); err != nil || records[0] == nil || records[0].Version != 2 || records[1] == nil {
+			t.Errorf("%s: tasks are %+v, %v", to, records, errs)
+		}
+		must(t, copied.Commit(t.Context(), []port.Write{replacement("a", 2)}))
+		if verdict, err := copied.Integrity(); err != nil || verdict != "ok" {
+			t.Errorf("%s: %s, %v", to, verdict, err)
+		}
+		closed(t, copied)
+	}
+}
+
+// listing names the files of a folder, without the memory that processes share while they read.
+func listing(t *testing.T, folder string) string {
+	t.Helper()
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), "-shm") {
+			names = append(names, e.Name())
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+// What cannot be a backup is refused, and leaves no file.
+func TestBackupsThatAreRefused(t *testing.T) {
+	folder := t.TempDir()
+	s := open(t, folder, sqlite.Options{})
+	must(t, s.Commit(t.Context(), []port.Write{creation("a")}))
+	lost := copyOf(t, folder)
+	write(t, filepath.Join(lost, "stepkeeper.commits"), []byte("00000000000000000009\n"))
+	damaged := copyOf(t, folder)
+	closed(t, s)
+	data, err := os.ReadFile(filepath.Join(folder, sqlite.FileName))
+	if err == nil {
+		err = os.Remove(filepath.Join(damaged, sqlite.FileName+"-wal"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 4096; i < len(data); i++ {
+		data[i] ^= 0x55
+	}
+	write(t, filepath.Join(damaged, sqlite.FileName), data)
+	other := t.TempDir()
+	write(t, filepath.Join(other, sqlite.FileName), []byte(strings.Repeat("no database ", 1000)))
+	ended, end := context.WithCancel(t.Context())
+	end()
+	to := filepath.Join(t.TempDir(), "backup.db")
+	for name, c := range map[string]struct {
+		ctx    context.Context
+		folder string
+		want   string
+	}{
+		"no folder":      {t.Context(), filepath.Join(folder, "none"), "stepkeeper.db: file does not exist"},
+		"an empty one":   {t.Context(), t.TempDir(), "stepkeeper.db: file does not exist"},
+		"another file":   {t.Context(), other, "not a database"},
+		"lost commits":   {t.Context(), lost, "lacks the newest"},
+		"damaged":        {t.Context(), damaged, "malformed"},
+		"an interrupted": {ended, folder, "interrupted"},
+	} {
+		if _, err := sqlite.Backup(c.ctx, c.folder, to); err == nil || !strings.Contains(err.Error(), c.want) && !errors.Is(err, c.ctx.Err()) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if all := listing(t, filepath.Dir(to)); all != "" {
+			t.Errorf("%s: left %s", name, all)
+		}
+	}
+	write(t, to, []byte("an older backup"))
+	if _, err := sqlite.Backup(t.Context(), folder, to); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("over an older backup: %v", err)
+	}
+	if data, err := os.ReadFile(to); err != nil || string(data) != "an older backup" {
+		t.Errorf("the older backup holds %q, %v", data, err)
+	}
+}

@@ -1,0 +1,117 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/stepkeeper/stepkeeper/shared/regularfile"
+)
+
+// sequenceName is the file beside the database that holds the number of the last commit. SQLite drops the
+// rest of a damaged log without an error; the number shows that commits are missing. The file is written
+// after the commit is on the disk and before a caller is answered, so it never names a commit that was not
+// stored. It is not flushed: after a power cut it may name an earlier commit.
+const sequenceName = "stepkeeper.commits"
+
+// sequence counts the commits, in the database and in the file beside it. Its zero value counts nothing.
+type sequence struct {
+	file    *os.File
+	last    int64 // number of the last commit
+	changes int64 // rows that the connection had changed by then
+}
+
+// lastAnswered reads the number from the file beside the database; -1 if there is none that can be read.
+func lastAnswered(file string) int64 {
+	text, err := regularfile.Read(sequenceFile(file), 64)
+	if err != nil {
+		return -1
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	if err != nil || n < 0 {
+		return -1
+	}
+	return n
+}
+
+func sequenceFile(file string) string { return filepath.Join(filepath.Dir(file), sequenceName) }
+
+// checkSequence refuses a file that lacks commits that were answered, and one whose log is missing if no
+// number shows whether it lacks any.
+func checkSequence(w *writer, file string, f found, unclean bool) error {
+	stored, err := w.number("SELECT coalesce((SELECT value FROM settings WHERE name='commits'), 0)")
+	if err != nil {
+		return err
+	}
+	switch answered := lastAnswered(file); {
+	case answered > stored:
+		return fmt.Errorf(lostCommits, FileName, answered-stored, answered, sequenceName)
+	case answered < 0 && unclean && !f.log:
+		return fmt.Errorf(lostLog, FileName, sequenceName)
+	}
+	return nil
+}
+
+const (
+	lostCommits = "%[1]s lacks the newest %[2]d of %[3]d commits: orders that were acknowledged are missing, " +
+		"because its write-ahead log %[1]s-wal is damaged or missing, or the file is an older copy. " +
+		"Put back the file together with its log, or restore a backup into a new folder; " +
+		"to go on with what %[1]s holds, remove %[4]s"
+	lostLog = "the last process did not close the file, and its write-ahead log %[1]s-wal is missing: " +
+		"orders that were acknowledged last may be lost. Put the log back beside %[1]s " +
+		"(a copy needs both, and %[2]s), or restore a backup; " +
+		"to go on with what %[1]s holds, create an empty file %[1]s-wal"
+)
+
+// open goes on with the number that the database holds.
+func (q *sequence) open(w *writer, file string) (err error) {
+	if q.last, err = w.number("SELECT value FROM settings WHERE name='commits'"); err != nil {
+		return err
+	}
+	q.file, err = os.OpenFile(sequenceFile(file), os.O_RDWR|os.O_CREATE, private)
+	if err != nil {
+		return err
+	}
+	q.answered()
+	return nil
+}
+
+// count writes the next number in a transaction that has changed anything, and reports whether it has.
+func (q *sequence) count(tx *transaction) (changed bool, err error) {
+	row, err := tx.totalChanges.first()
+	if err != nil || len(row) == 0 || row[0] == q.changes {
+		return false, err
+	}
+	_, err = tx.countCommit.exec(q.last + 1)
+	q.changes = row[0].(int64) + 1
+	return true, err
+}
+
+// answered writes the number of the last commit to the file beside the database. A write that fails leaves an
+// earlier number there, with which fewer missing commits are noticed.
+func (q *sequence) answered() { _, _ = q.file.WriteAt(fmt.Appendf(nil, "%020d\n", q.last), 0) }
+
+func (q *sequence) close() error {
+	if q.file == nil {
+		return nil
+	}
+	return q.file.Close()
+}
+
+// private is the mode of the files: an order may hold what other users of the machine must not read.
+const private fs.FileMode = 0o600
+
+// protect takes the rights of others from files that exist already. A file of another owner keeps its mode.
+func protect(file string) error {
+	for _, name := range []string{file, file + "-wal", file + "-shm", sequenceFile(file)} {
+		err := os.Chmod(name, private)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+			return err
+		}
+	}
+	return nil
+}

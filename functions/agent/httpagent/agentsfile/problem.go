@@ -1,0 +1,135 @@
+package agentsfile
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
+	"github.com/stepkeeper/stepkeeper/shared/suggest"
+	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
+)
+
+// explained states an error of the YAML library in words of the file, with what to do.
+func explained(err error, data []byte) error {
+	var e yaml.Error
+	if !errors.As(err, &e) || e.GetToken() == nil {
+		return errors.New(yaml.FormatError(err, false, false))
+	}
+	key := e.GetToken().Value
+	what, fix := e.GetMessage(), "check the indentation and the brackets here and in the line before"
+	var field *yaml.UnknownFieldError
+	var kind *yaml.TypeError
+	var node *yaml.UnexpectedNodeTypeError
+	switch {
+	case errors.As(err, &field):
+		var file any
+		_ = yaml.Unmarshal(data, &file) // it was parsed already
+		known := knownFields(reflect.TypeFor[httpagent.Config](), file, key)
+		what = fmt.Sprintf("unknown field %.60s", key)
+		fix = suggest.DidYouMean(key, known, "known here: "+strings.Join(known, ", "))
+	case errors.As(err, &kind):
+		what, fix = fmt.Sprintf("%.60q is not what is expected here", key), "write "+expected(kind.DstType)
+	case errors.As(err, &node):
+		what = fmt.Sprintf("%.60q is not what is expected here", key)
+		fix = "write fields below it, each as NAME: VALUE"
+		if node.Expected == ast.SequenceType {
+			fix = "write a list, like [a, b]"
+		}
+	default:
+		if tab, replace := source.Tab(what); tab != "" {
+			what, fix = tab, replace
+		}
+	}
+	at := e.GetToken().Position
+	return fmt.Errorf("line %d, column %d: %s; fix: %s", at.Line, at.Column, what, fix)
+}
+
+// knownFields returns the fields of the first part of the file that has the unknown field key.
+func knownFields(t reflect.Type, part any, key string) []string {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	given, ok := part.(map[string]any)
+	if !ok {
+		return nil
+	}
+	fields := map[string]reflect.Type{}
+	for i := 0; t.Kind() == reflect.Struct && i < t.NumField(); i++ {
+		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ","); name != "" {
+			fields[name] = t.Field(i).Type
+		}
+	}
+	if _, there := given[key]; there && t.Kind() == reflect.Struct && fields[key] == nil {
+		return slices.Sorted(maps.Keys(fields))
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		inner := fields[name]
+		if t.Kind() == reflect.Map {
+			inner = t.Elem()
+		}
+		if inner == nil {
+			continue
+		}
+		if known := knownFields(inner, given[name], key); known != nil {
+			return known
+		}
+	}
+	return nil
+}
+
+// expected describes a value of a type.
+func expected(t reflect.Type) string {
+	switch {
+	case t == reflect.TypeFor[time.Duration]():
+		return "a duration with its unit, like 10s"
+	case t.Kind() == reflect.Bool:
+		return "true or false"
+	case t.Kind() >= reflect.Int && t.Kind() <= reflect.Uint64:
+		return "a whole number"
+	case t.Kind() == reflect.Float64:
+		return "a number"
+	case t.Kind() == reflect.Slice:
+		return "a list, like [a, b]"
+	case t.Kind() == reflect.String:
+		return "a text"
+	}
+	return "fields below it, each as NAME: VALUE"
+}
+
+// Check checks a file of agents where it does not run: it stands in for variables that are not set, and
+// returns their names.
+func Check(file string) (c httpagent.Config, unset []string, err error) {
+	data, err := text(file)
+	if err != nil {
+		return c, nil, err
+	}
+	if c, err = Read(data); err != nil {
+		return c, nil, fmt.Errorf("agents file %s: %w", file, err)
+	}
+	set := func(name string) bool { return os.Getenv(name) != "" }
+	unset = slices.DeleteFunc(httpagent.Variables(c), set)
+	for name, a := range c.Agents {
+		in := httpagent.Variables(httpagent.Config{Agents: map[string]httpagent.Agent{name: {URL: a.URL}}})
+		if len(slices.DeleteFunc(in, set)) > 0 {
+			a.URL = httpagent.Secret("https://" + append(slices.Clone(a.Allow.Hosts), "example.com")[0])
+			c.Agents[name] = a
+		}
+	}
+	c, err = httpagent.Complete(c, func(name string) (string, bool) {
+		return cmp.Or(os.Getenv(name), "unset"), true
+	})
+	if err != nil {
+		err = fmt.Errorf("agents file %s: %w", file, err)
+	}
+	return c, unset, err
+}

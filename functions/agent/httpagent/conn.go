@@ -1,0 +1,125 @@
+package httpagent
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+)
+
+var errUnasked = errors.New("the service sent bytes before a request was written; the connection was closed")
+
+// conn is a connection that is never used again once it has carried bytes that no request asked for: bytes
+// beyond a response, or bytes that arrive before a request is written. Without it net/http may take them for
+// the response to the next request.
+type conn struct {
+	net.Conn
+	mu        sync.Mutex
+	changed   sync.Cond
+	reading   bool         // net/http waits for bytes, so it has used all that came before
+	closed    bool         // no request can be written any more
+	unwritten bool         // nothing of the next request is written yet
+	sent      *atomic.Bool // true once bytes of the request are written; nil before the first request
+}
+
+func newConn(c net.Conn) *conn {
+	own := &conn{Conn: c, unwritten: true}
+	own.changed.L = &own.mu
+	return own
+}
+
+// begin prepares the connection for a request. It blocks until net/http has closed the connection because of
+// bytes beyond the last response, or has none left.
+func (c *conn) begin(sent *atomic.Bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for !c.reading && !c.closed {
+		c.changed.Wait()
+	}
+	c.unwritten, c.sent = true, sent
+}
+
+// Read returns the bytes of responses, and closes the connection if they come before a request.
+func (c *conn) Read(p []byte) (int, error) {
+	c.set(func() { c.reading = true })
+	n, err := c.Conn.Read(p)
+	early := false
+	c.set(func() {
+		c.reading, early = false, n > 0 && c.unwritten
+		c.closed = c.closed || early
+	})
+	if early {
+		_ = c.Conn.Close()
+		return 0, errUnasked
+	}
+	return n, err
+}
+
+// Write writes bytes of a request unless the connection is closed.
+func (c *conn) Write(p []byte) (int, error) {
+	closed := false
+	c.set(func() {
+		if closed = c.closed; !closed && c.unwritten && c.sent != nil {
+			c.unwritten = false
+			c.sent.Store(true)
+		}
+	})
+	if closed {
+		return 0, net.ErrClosed
+	}
+	return c.Conn.Write(p)
+}
+
+// Close ends the connection, and a begin that waits for it.
+func (c *conn) Close() error {
+	c.set(func() { c.closed = true })
+	return c.Conn.Close()
+}
+
+func (c *conn) set(change func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	change()
+	c.changed.Broadcast()
+}
+
+// watched makes the connections of a transport watch for such bytes. Under TLS it watches what was decrypted,
+// because the records of the protocol itself may come at any time.
+func watched(t *http.Transport) *http.Transport {
+	dial := t.DialContext
+	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return newConn(c), nil
+	}
+	t.DialTLSContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := t.DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		if plain, ours := c.(*conn); ours {
+			c = plain.Conn
+		}
+		config := &tls.Config{MinVersion: tls.VersionTLS12}
+		if t.TLSClientConfig != nil {
+			config = t.TLSClientConfig.Clone()
+		}
+		if config.ServerName == "" {
+			config.ServerName, _, _ = net.SplitHostPort(address) // net/http makes host:port
+		}
+		secure := tls.Client(c, config)
+		ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+		defer cancel()
+		if err := secure.HandshakeContext(ctx); err != nil {
+			_ = c.Close()
+			return nil, err
+		}
+		return newConn(secure), nil
+	}
+	return t
+}

@@ -1,0 +1,285 @@
+package httpagent
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// keeping is a service on a free port that keeps its connections. serve handles one of them.
+func keeping(t *testing.T, serve func(conn net.Conn)) (url string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	var conns []net.Conn
+	all.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			conns = append(conns, conn)
+			mu.Unlock()
+			all.Go(func() { defer func() { _ = conn.Close() }(); serve(conn) })
+		}
+	})
+	t.Cleanup(all.Wait) // runs after the next one
+	t.Cleanup(func() {
+		_ = l.Close()
+		mu.Lock()
+		defer mu.Unlock()
+		for _, conn := range conns {
+			_ = conn.Close()
+		}
+	})
+	return "http://" + l.Addr().String()
+}
+
+const respond = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
+
+const withMethod = "agents: {payment: {url: '%s', operations: {charge: {method: %s}}}}"
+
+// withoutChunks serves a connection like Python's http.server: it reads as many bytes of a body as
+// Content-Length says, and takes what follows for the next request.
+func withoutChunks(served *atomic.Int32) func(conn net.Conn) {
+	return func(conn net.Conn) {
+		r := bufio.NewReader(conn)
+		for {
+			line, err := r.ReadString('\n')
+			if err != nil {
+				return
+			}
+			if len(strings.Fields(line)) != 3 {
+				_, _ = io.WriteString(conn, "HTTP/1.1 400 Bad\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+				return
+			}
+			length := 0
+			for line != "\r\n" {
+				if line, err = r.ReadString('\n'); err != nil {
+					return
+				}
+				if name, value, _ := strings.Cut(line, ":"); strings.EqualFold(name, "Content-Length") {
+					length, _ = strconv.Atoi(strings.TrimSpace(value)) // net/http wrote it
+				}
+			}
+			if _, err = r.Discard(length); err != nil {
+				return
+			}
+			served.Add(1)
+			if _, err := io.WriteString(conn, respond); err != nil {
+				return
+			}
+		}
+	}
+}
+
+// many calls the operation 600 times from 8 goroutines, and returns the number of calls and the failures.
+func many(s *Service, c worker.Call) (calls int32, failed []string) {
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 75 {
+				if _, err := run(s, c); err != nil {
+					mu.Lock()
+					failed = append(failed, err.Error())
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	all.Wait()
+	return 600, failed
+}
+
+// A service that does not read chunks serves calls without input over kept connections, do, undo and check
+// alike.
+func TestCallsWithoutInputAreNotSentInChunks(t *testing.T) {
+	for _, method := range []string{"POST", "PUT", "PATCH", "DELETE", "GET"} {
+		var served atomic.Int32
+		url := keeping(t, withoutChunks(&served))
+		file := "agents: {payment: {url: '%s', operations: {charge: {method: %s, check: {method: %s, path: /c}}}}}"
+		s := serviceOf(t, fmt.Sprintf(file, url, method, method), Options{})
+		c := call()
+		c.Input = nil
+		calls, failed := many(s, c)
+		if len(failed) > 0 || served.Load() != calls {
+			t.Fatalf("%s: %d of %d calls failed, %d were served: %.300s",
+				method, len(failed), calls, served.Load(), failed)
+		}
+		for range 50 {
+			if happened, _, err := s.Operations()["charge"].Check(t.Context(), c); !happened || err != nil {
+				t.Fatalf("%s: a check: %v, %v", method, happened, err)
+			}
+		}
+	}
+}
+
+// What a service receives for a call without input.
+func TestTheBodyOfACallWithoutInput(t *testing.T) {
+	bodies := map[string]string{"POST": "2 {}", "PUT": "2 {}", "PATCH": "2 {}", "DELETE": "0 ", "GET": "0 "}
+	for method, want := range bodies {
+		got := make(chan string, 1)
+		srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			got <- fmt.Sprintf("%d %s%s", r.ContentLength, body, strings.Join(r.TransferEncoding, ""))
+		}))
+		s := serviceOf(t, fmt.Sprintf(withMethod, srv.URL, method), Options{})
+		c := call()
+		c.Input = nil
+		if _, err := run(s, c); err != nil {
+			t.Error(err)
+		}
+		if body := <-got; body != want {
+			t.Errorf("%s: %q; want %q", method, body, want)
+		}
+		s.Close()
+		srv.Close()
+	}
+}
+
+// Bytes beyond a response are not the response to the next request: a call that got the connection is sent
+// over another one.
+func TestBytesBeyondAResponseAreNeverAResponse(t *testing.T) {
+	var served atomic.Int32
+	url := keeping(t, func(conn net.Conn) {
+		r := bufio.NewReader(conn)
+		for {
+			req, err := http.ReadRequest(r)
+			if err != nil {
+				return
+			}
+			_, _ = io.Copy(io.Discard, req.Body)
+			served.Add(1)
+			_, _ = io.WriteString(conn, respond+"HTTP/1.1 422 No\r\nContent-Length: 0\r\n\r\n")
+		}
+	})
+	calls, failed := many(serviceOf(t, simple(url), Options{}), call())
+	if len(failed) > 0 || served.Load() != calls {
+		t.Errorf("%d of %d calls failed, %d were served: %.300s", len(failed), calls, served.Load(), failed)
+	}
+}
+
+// Bytes before a request close the connection. The failure says that nothing was sent, and nothing was.
+func TestBytesBeforeARequestAreNeverAResponse(t *testing.T) {
+	received := make(chan int64, 1)
+	url := keeping(t, func(conn net.Conn) {
+		_, _ = io.WriteString(conn, respond)
+		n, _ := io.Copy(io.Discard, conn)
+		received <- n
+	})
+	s := serviceOf(t, simple(url), Options{})
+	for range 1000 { // in some of them the request is faster, and the bytes are its response
+		c := call()
+		c.Grade = core.Plain // a connection for each call
+		_, err := run(s, c)
+		n := <-received
+		if err == nil && n > 0 {
+			continue
+		}
+		if f := failureOf(t, err); n > 0 && f.NoEffect || f.Permanent {
+			t.Fatalf("%d bytes were received: %+v", n, f)
+		} else if n == 0 && f.NoEffect {
+			return
+		}
+	}
+	t.Error("no call failed because of bytes before its request")
+}
+
+// net/http repeats requests with an Idempotency-Key and no body by itself. A kept connection that breaks after
+// the request is one call, and it is in doubt.
+func TestACallWithoutABodyIsSentOnce(t *testing.T) {
+	for _, method := range []string{"DELETE", "GET"} {
+		var served atomic.Int32
+		url := keeping(t, func(conn net.Conn) {
+			r := bufio.NewReader(conn)
+			for {
+				if _, err := http.ReadRequest(r); err != nil || served.Add(1) > 1 {
+					return
+				}
+				_, _ = io.WriteString(conn, respond)
+			}
+		})
+		s := serviceOf(t, fmt.Sprintf(withMethod, url, method), Options{})
+		c := call()
+		c.Input = nil
+		if _, err := run(s, c); err != nil {
+			t.Fatal(err)
+		}
+		_, err := run(s, c)
+		if f := failureOf(t, err); f.NoEffect || served.Load() != 2 {
+			t.Errorf("%s: %d requests: %+v", method, served.Load(), f)
+		}
+	}
+}
+
+// A connection decides what came first: bytes that it reads before the request is written are an error, those
+// that it reads after it are a response.
+func TestAConnectionThatIsSpokenToTooEarly(t *testing.T) {
+	near, far := net.Pipe()
+	defer func() { _ = far.Close() }()
+	c := newConn(near)
+	read := make(chan error, 1)
+	receive := func() { _, err := c.Read(make([]byte, 10)); read <- err }
+	var sent atomic.Bool
+	go receive()
+	c.begin(&sent)
+	go func() { _, _ = io.Copy(io.Discard, io.LimitReader(far, 1)); _, _ = far.Write([]byte("a")) }()
+	if _, err := c.Write([]byte("r")); err != nil || <-read != nil || !sent.Load() {
+		t.Fatalf("a request and its response: %v", err)
+	}
+	go receive()
+	var second atomic.Bool
+	c.begin(&second)
+	if _, err := far.Write([]byte("b")); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-read; !errors.Is(err, errUnasked) {
+		t.Errorf("bytes before a request: %v", err)
+	}
+	if _, err := c.Write([]byte("r")); !errors.Is(err, net.ErrClosed) || second.Load() {
+		t.Errorf("a request after them: %v, sent %v", err, second.Load())
+	}
+}
+
+// A request begins once net/http waits for new bytes, or has closed the connection because of old ones.
+func TestARequestWaitsForTheEndOfOldBytes(t *testing.T) {
+	for name, end := range map[string]func(c *conn){
+		"read":   func(c *conn) { go func() { _, _ = c.Read(make([]byte, 1)) }() },
+		"closed": func(c *conn) { _ = c.Close() },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			near, far := net.Pipe()
+			c := newConn(near)
+			var sent, begun atomic.Bool
+			go func() { c.begin(&sent); begun.Store(true) }()
+			synctest.Wait()
+			early := begun.Load()
+			end(c)
+			synctest.Wait()
+			if early || !begun.Load() {
+				t.Errorf("%s: begun before: %v, after: %v", name, early, begun.Load())
+			}
+			_ = c.Close()
+			_ = far.Close()
+		})
+	}
+}

@@ -1,0 +1,72 @@
+package scheduler_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/verify/world"
+)
+
+// Applications may send to the intake queue alone: a cancel, and an answer that has a token. Every other
+// command that comes there goes to quarantine, with its reason, and changes nothing.
+func TestCommandsOfApplications(t *testing.T) {
+	for _, queue := range []string{port.Intake, port.High(port.Intake)} {
+		w, _, sent := linked(t, `{"who":["ann","bob"]}`)
+		before := w.Task("o-1").Version
+		forbidden := []*message.Control{
+			answer("x-by", "yes"), // as anyone
+			{Schema: 1, Kind: message.Undo, OrderID: "o-1", ID: "c-1"},
+			{Schema: 1, Kind: message.Resubmit, OrderID: "o-1", ID: "c-2"},
+			{Schema: 1, Kind: message.Resolve, OrderID: "o-1", ID: "c-3", Step: "a", Fact: core.Happened},
+			{Schema: 1, Kind: message.Close, OrderID: "o-1", ID: "c-4", By: "eve", Reason: "why not"},
+			{Schema: 1, Kind: message.Move, OrderID: "o-1", ID: "c-5", Definition: message.Latest},
+			{Schema: 1, Kind: message.Wake, OrderID: "o-1", Step: "a", Attempt: 1},
+			{Schema: 1, Kind: message.Settle, OrderID: "o-1"},
+		}
+		for _, c := range forbidden {
+			body, err := c.Encode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			ds := append(deliver(c), port.Delivery{Message: port.Message{Body: body}, ID: "as text", Receipt: "as text"})
+			if failed := w.Scheduler.Handle(ctx, queue, ds); len(failed) > 0 {
+				t.Errorf("%s to %s is returned", c.Kind, queue)
+			}
+			letters := w.Take(port.Quarantine)
+			if len(letters) != len(ds) {
+				t.Fatalf("%s to %s: %d in quarantine", c.Kind, queue, len(letters))
+			}
+			for _, l := range letters {
+				if q := l.Value.(*message.Quarantined); q.Queue != queue || !strings.Contains(q.Reason, "send this "+string(c.Kind)+" to the control queue") {
+					t.Errorf("%s to %s: %+v", c.Kind, queue, q)
+				}
+			}
+		}
+		if got := w.Task("o-1").Version; got != before {
+			t.Errorf("commands to %s changed the order: version %d, then %d", queue, before, got)
+		}
+		w.Scheduler.Handle(ctx, queue, deliver(byToken("x-1", sent.Ann, "yes")))
+		if s := w.Task("o-1").Step("b"); s.State != core.Processed {
+			t.Errorf("after an answer by token to %s the approval is %s", queue, s.State)
+		}
+		w.Scheduler.Handle(ctx, queue, deliver(world.Order("o-2"), &message.Control{Schema: 1, Kind: message.Cancel, OrderID: "o-2", ID: "c-9"}))
+		if v := w.Task("o-2").Verdict("c-9"); v == nil || !v.Accepted {
+			t.Errorf("a cancel to %s has the verdict %+v", queue, v)
+		}
+	}
+}
+
+// A submission that has a member of a command is refused as a submission: its application is notified.
+func TestASubmissionIsNoCommand(t *testing.T) {
+	w, _ := begun(t)
+	body := `{"schema":1,"orderId":"o-7","workflow":"w","replyTo":"shop","order":1,"kind":"cancel","task":"o-1","id":"c"}`
+	if failed := w.Scheduler.Handle(ctx, port.Intake, []port.Delivery{{Message: port.Message{Body: []byte(body)}, Receipt: "r"}}); len(failed) > 0 {
+		t.Error(failed)
+	}
+	if w.Task("o-1").Verdict("c") != nil || len(w.Take(port.Quarantine)) != 0 || len(w.Take("shop")) == 0 {
+		t.Error("it was taken for a command, or its application was not notified")
+	}
+}

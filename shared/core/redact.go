@@ -1,0 +1,214 @@
+package core
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strconv"
+)
+
+// hiddenToken stands in place of a token that is not stored or shown.
+const hiddenToken = "(token)"
+
+// Bounds of a token's parts, in characters.
+const (
+	maxTokenClaims = 480
+	tokenMAC       = 22
+)
+
+// tokenClaims matches what a token says: run, step and person.
+var tokenClaims = regexp.MustCompile(`^[0-9]{1,9}/[a-z][a-z0-9-]*/`)
+
+// redacted returns an event without the tokens of answers that services and people have put into it (P39). A token is recognised
+// by its shape, whichever order and key it is of. So the result is the same each time, and needs no key (P12). A Resubmit keeps
+// its input, which is refused if it holds a token.
+func redacted(ev Event) Event {
+	switch e := ev.(type) {
+	case Reply:
+		e.Output, e.Code, e.Message = RedactJSON(e.Output), RedactText(e.Code), RedactText(e.Message)
+		return e
+	case Progress:
+		e.Note = RedactText(e.Note)
+		return e
+	case ChildEnded:
+		e.Output, e.Code, e.Message = RedactJSON(e.Output), RedactText(e.Code), RedactText(e.Message)
+		return e
+	case Answered:
+		e.Value, e.By, e.Note = RedactJSON(e.Value), RedactText(e.By), RedactText(e.Note)
+		return e
+	case Cancel:
+		e.Sender = e.redacted()
+		return e
+	case UndoCommand:
+		e.Sender = e.redacted()
+		return e
+	case Resubmit:
+		e.Sender = e.redacted()
+		return e
+	case Resolve:
+		e.Output, e.Sender = RedactJSON(e.Output), e.redacted()
+		return e
+	case Close:
+		e.Sender = e.redacted()
+		return e
+	case Move:
+		e.Sender = e.redacted()
+		return e
+	}
+	return ev
+}
+
+func (s Sender) redacted() Sender { return Sender{RedactText(s.By), RedactText(s.Reason)} }
+
+// RedactText replaces each token in a text: as it is, percent-encoded, or escaped as in JSON. Of a token that was cut it
+// replaces what is left.
+func RedactText(text string) string {
+	if at := nextToken([]byte(text), 0, false); at.end == 0 {
+		return text
+	}
+	return string(redact([]byte(text), false))
+}
+
+// RedactJSON is RedactText for a JSON value, which stays one.
+func RedactJSON(value json.RawMessage) json.RawMessage { return redact(value, true) }
+
+func redact(text []byte, isJSON bool) (redacted []byte) {
+	kept := 0
+	for {
+		at := nextToken(text, kept, isJSON)
+		if at.end == 0 {
+			break
+		}
+		redacted = append(append(redacted, text[kept:at.start]...), hiddenToken...)
+		kept = at.end
+	}
+	if kept == 0 {
+		return text
+	}
+	return append(redacted, text[kept:]...)
+}
+
+// span is a part of a text; its end is 0 if there is none.
+type span struct{ start, end int }
+
+// nextToken finds the first token from a place on: a key's ID of eight hexadecimal digits, a dot, the claims, a dot, and the MAC, or
+// what is left of it. It reads each character at most twice.
+func nextToken(text []byte, from int, isJSON bool) span {
+	var digits [maxKeyID]int // where the last hexadecimal digits in a row begin
+	row, plain := 0, from    // how many there are; and where digits may begin that were read as the end of an escape
+	for i := from; i < len(text); {
+		c, size := tokenCharacter(text, i, isJSON)
+		if isKeyDigit(c) {
+			digits[row%maxKeyID] = i
+			row++
+		} else if c == '.' {
+			start := i - maxKeyID
+			if row >= maxKeyID {
+				start = digits[row%maxKeyID]
+			}
+			if row >= maxKeyID || start >= plain && isKeyID(text[start:i]) {
+				if end := endOfToken(text, i+size, isJSON); end > 0 {
+					return span{start, end}
+				}
+			}
+			row = 0
+		} else {
+			row = 0
+		}
+		if isJSON && text[i] == '\\' && slashes(text, i)%2 == 1 {
+			plain = i + size
+		}
+		i += size
+	}
+	return span{}
+}
+
+func isKeyDigit(c byte) bool { return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' }
+
+func isKeyID(text []byte) bool {
+	return !slices.ContainsFunc(text, func(c byte) bool { return !isKeyDigit(c) })
+}
+
+// slashes counts the backslashes in a row from a place on.
+func slashes(text []byte, from int) (n int) {
+	for from+n < len(text) && text[from+n] == '\\' {
+		n++
+	}
+	return n
+}
+
+// endOfToken returns where the claims and the MAC end that begin at a place, and 0 if there are none.
+func endOfToken(text []byte, from int, isJSON bool) int {
+	claims, i := base64At(text, from, maxTokenClaims, isJSON)
+	said, err := base64.RawURLEncoding.DecodeString(string(claims))
+	if err != nil || !tokenClaims.Match(said) || i == len(text) {
+		return 0
+	}
+	dot, size := tokenCharacter(text, i, isJSON)
+	mac, end := base64At(text, i+size, tokenMAC, isJSON)
+	if dot != '.' || len(mac) == 0 {
+		return 0
+	}
+	return end
+}
+
+// base64At reads characters of base64 from a place on, and returns where they end.
+func base64At(text []byte, from, most int, isJSON bool) (read []byte, end int) {
+	for end = from; end < len(text) && len(read) < most; {
+		c, size := tokenCharacter(text, end, isJSON)
+		if !inBase64(c) {
+			break
+		}
+		read, end = append(read, c), end+size
+	}
+	return read, end
+}
+
+func inBase64(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_'
+}
+
+// tokenCharacter reads one character of a text, which may be percent-encoded or escaped once or more often. It returns 0 for one
+// that cannot be part of a token. An escape of a JSON value is one character, so that none is cut.
+func tokenCharacter(text []byte, i int, isJSON bool) (c byte, size int) {
+	end := i + 1
+	switch text[i] {
+	case '%':
+		for {
+			c, ok := hexByte(text, end)
+			_, further := hexByte(text, end+2)
+			switch {
+			case c == '%' && further:
+				end += 2
+			case ok:
+				return c, end + 2 - i
+			default:
+				return 0, 1
+			}
+		}
+	case '\\':
+		n := slashes(text, i)
+		end += n - 1
+		c, ok := hexByte(text, end+3)
+		switch {
+		case ok && string(text[end:end+3]) == "u00":
+			return c, n + 5
+		case !isJSON || n%2 == 0:
+			return 0, n
+		case end < len(text) && text[end] == 'u':
+			return 0, min(n+5, len(text)-i)
+		}
+		return 0, min(n+1, len(text)-i)
+	}
+	return text[i], 1
+}
+
+// hexByte reads two hexadecimal digits.
+func hexByte(text []byte, at int) (c byte, ok bool) {
+	if at+2 > len(text) {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(string(text[at:at+2]), 16, 8)
+	return byte(n), err == nil
+}

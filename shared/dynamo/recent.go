@@ -1,0 +1,78 @@
+package dynamo
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+const (
+	// readAlways is how many open tasks every listing reads anew.
+	readAlways = 500
+	// readEvery is how long, for each open task above readAlways, what was read of a task serves further listings: however often
+	// pages are asked for, a process reads some 50 tasks a second for them.
+	readEvery = 20 * time.Millisecond
+)
+
+// recent holds what listings have read, by the entries of the index. An entry that moves, as each end moves it, is read anew.
+type recent struct {
+	mu   sync.Mutex
+	read map[port.Due]reading
+}
+
+type reading struct {
+	record *port.Record
+	at     time.Time
+}
+
+// openRecords are the records of the entries, each once.
+func (l *listing) openRecords(ctx context.Context, entries []port.Due) ([]*port.Record, []error) {
+	slices.SortFunc(entries, func(a, b port.Due) int { return strings.Compare(a.ID, b.ID) })
+	entries = slices.CompactFunc(entries, func(a, b port.Due) bool { return a.ID == b.ID }) // a stale index may name one twice
+	hold := time.Duration(max(0, len(entries)-readAlways)) * readEvery
+	now := l.options.Clock.Now()
+	records := make([]*port.Record, len(entries))
+	var ids []string
+	var places []int
+	l.recent.mu.Lock()
+	for i, e := range entries {
+		if known, is := l.recent.read[e]; is && now.Sub(known.at) < hold {
+			records[i] = known.record
+			continue
+		}
+		ids, places = append(ids, e.ID), append(places, i)
+	}
+	l.recent.mu.Unlock()
+	loaded, errs := l.load(ctx, ids, false)
+	for i, r := range loaded {
+		records[places[i]] = r
+	}
+	l.recent.remember(entries, places, loaded, now, hold)
+	return records, errs
+}
+
+// remember keeps what was read just now, and of before what still serves.
+func (r *recent) remember(entries []port.Due, places []int, loaded []*port.Record, now time.Time, hold time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for e, known := range r.read {
+		if now.Sub(known.at) >= hold {
+			delete(r.read, e)
+		}
+	}
+	if hold == 0 {
+		return
+	}
+	if r.read == nil {
+		r.read = map[port.Due]reading{}
+	}
+	for i, record := range loaded {
+		if record != nil {
+			r.read[entries[places[i]]] = reading{record, now}
+		}
+	}
+}

@@ -1,0 +1,219 @@
+package expression
+
+import (
+	"fmt"
+	"reflect"
+	"regexp"
+	"regexp/syntax"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// Limits of the JSON Schema of an event. The validator has none of its own, so that a schema which branches and
+// refers to itself, or a comparison with long lists, would cost without end.
+const (
+	MaxValidation = 100_000 // steps of work of one validation; a step takes up to two microseconds and 150 bytes
+	maxPattern    = 2_000   // instructions of one regular expression
+)
+
+var errValidation = fmt.Errorf("checking it against the schema takes more than %d steps of work; send less, or let the schema branch less", MaxValidation)
+
+// answerSchema is a compiled schema whose validations are metered.
+type answerSchema struct {
+	mu   sync.Mutex // for left: the hooks in the compiled schema know one validation at a time
+	left int
+	root *jsonschema.Schema
+}
+
+// metered makes each part of a schema count its work before it looks at the members, elements and branches of a
+// value. The validator calls Format first, after it has compared type, const and enum; the part around has
+// paid for those. A format that fails ends the work of its part, so a validation without budget ends too.
+func metered(root *jsonschema.Schema) (*answerSchema, error) {
+	s := &answerSchema{root: root}
+	seen := map[*jsonschema.Schema]bool{root: true}
+	for parts := []*jsonschema.Schema{root}; len(parts) > 0; {
+		part := parts[len(parts)-1]
+		parts = parts[:len(parts)-1]
+		if part.DynamicRef != nil || part.RecursiveRef != nil {
+			return nil, fmt.Errorf("it has a $dynamicRef or a $recursiveRef; write $ref")
+		}
+		cost := costOf(part)
+		for _, p := range subschemas(part) {
+			cost.each += 2 + comparison(p)
+			if !seen[p] {
+				seen[p] = true
+				parts = append(parts, p)
+			}
+		}
+		s.meter(part, cost)
+	}
+	return s, nil
+}
+
+func (s *answerSchema) meter(part *jsonschema.Schema, cost validationCost) {
+	asserted := part.Format
+	part.Format = &jsonschema.Format{Name: "format", Validate: func(v any) error {
+		if s.left -= cost.of(v); s.left < 0 {
+			return errValidation
+		}
+		if asserted == nil {
+			return nil
+		}
+		return asserted.Validate(v)
+	}}
+}
+
+// validate returns the validator's error, or errValidation if the work exceeds the budget.
+func (s *answerSchema) validate(v any) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.left = MaxValidation - comparison(s.root)
+	err := s.root.Validate(v)
+	if s.left < 0 {
+		return errValidation
+	}
+	return err
+}
+
+// validationCost is the work that one part of a schema does with a value, without that of the parts within.
+type validationCost struct {
+	each    int  // for the value itself, and again for each of its members or elements
+	name    int  // for 16 bytes of each member's name
+	text    int  // for 16 bytes of a text
+	unique  bool // elements are compared with each other
+	asserts bool // a format is checked
+}
+
+func costOf(s *jsonschema.Schema) validationCost {
+	c := validationCost{each: 1 + len(s.Required) + len(s.Dependencies) + len(s.DependentRequired), text: 1, unique: s.UniqueItems, asserts: s.Format != nil}
+	for _, names := range s.DependentRequired {
+		c.each += len(names)
+	}
+	for _, d := range s.Dependencies {
+		if names, ok := d.([]string); ok {
+			c.each += len(names)
+		}
+	}
+	c.text += instructions(s.Pattern)
+	for p := range s.PatternProperties {
+		c.name += instructions(p)
+	}
+	return c
+}
+
+func (c validationCost) of(v any) int {
+	switch v := v.(type) {
+	case string:
+		text := c.text
+		if c.asserts {
+			text += 16
+		}
+		return c.each + text*(1+len(v)/16)
+	case []any:
+		n := c.each * (1 + len(v))
+		if c.unique {
+			n += min(len(v), 20) * size(v)
+		}
+		return n
+	case map[string]any:
+		n := c.each * (1 + len(v))
+		for name := range v {
+			n += (1 + c.name) * (1 + len(name)/16)
+		}
+		return n
+	}
+	return c.each
+}
+
+// comparison is the work of comparing a value with a part's const and enum.
+func comparison(s *jsonschema.Schema) int {
+	n := 0
+	if s.Const != nil {
+		n += size(*s.Const)
+	}
+	if s.Enum != nil {
+		n += size(s.Enum.Values)
+	}
+	return n
+}
+
+// size counts the values of which a value is made; 16 bytes of a text count as one.
+func size(v any) int {
+	n := 1
+	switch v := v.(type) {
+	case string:
+		n += len(v) / 16
+	case []any:
+		for _, e := range v {
+			n += size(e)
+		}
+	case map[string]any:
+		for name, e := range v {
+			n += 1 + len(name)/16 + size(e)
+		}
+	}
+	return n
+}
+
+// subschemas returns the parts that a part applies to a value, its members or its elements: whatever exported
+// field of the library holds one.
+func subschemas(s *jsonschema.Schema) []*jsonschema.Schema {
+	var parts []*jsonschema.Schema
+	v := reflect.ValueOf(s).Elem()
+	for i := range v.NumField() {
+		if v.Type().Field(i).IsExported() {
+			parts = appendSchemas(parts, v.Field(i))
+		}
+	}
+	return parts
+}
+
+func appendSchemas(parts []*jsonschema.Schema, v reflect.Value) []*jsonschema.Schema {
+	switch v.Kind() {
+	case reflect.Interface:
+		return appendSchemas(parts, v.Elem())
+	case reflect.Slice:
+		for i := range v.Len() {
+			parts = appendSchemas(parts, v.Index(i))
+		}
+	case reflect.Map:
+		for m := v.MapRange(); m.Next(); {
+			parts = appendSchemas(parts, m.Value())
+		}
+	case reflect.Pointer:
+		if s, ok := v.Interface().(*jsonschema.Schema); ok && s != nil {
+			parts = append(parts, s)
+		}
+	}
+	return parts
+}
+
+// pattern is a regular expression with the number of its instructions.
+type pattern struct {
+	*regexp.Regexp
+	instructions int
+}
+
+func compilePattern(text string) (jsonschema.Regexp, error) {
+	parsed, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return nil, err
+	}
+	if n := len(program.Inst); n > maxPattern {
+		return nil, fmt.Errorf("it has %d instructions, the limit is %d; repeat less", n, maxPattern)
+	}
+	compiled, err := regexp.Compile(text)
+	return pattern{compiled, len(program.Inst)}, err
+}
+
+func instructions(p jsonschema.Regexp) int {
+	if p, ok := p.(pattern); ok {
+		return p.instructions
+	}
+	return 0
+}

@@ -1,0 +1,206 @@
+package incident
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// instance identifies an incident among those with the same ID, of which one follows another.
+type instance struct {
+	ID
+	opened core.Time
+	order  string
+}
+
+// attempt is the last publication of an incident's alert by this process.
+type attempt struct {
+	running bool
+	ended   int       // its place among the publications that have ended, from 1
+	failed  core.Time // when it failed; 0 if it did not
+}
+
+// start publishes an alert of the incident beside the caller. It does nothing if this process is publishing
+// one, failed to do so less than tryAgain ago, or has published one after the caller read the incident, when
+// seen publications had ended. The publication records its success in the document; until then the alert
+// stays due.
+func (s *Incidents) start(x Incident, seen int, publication func(ctx context.Context) error) {
+	key := instance{x.ID, x.Opened, x.First.OrderID}
+	s.mu.Lock()
+	last := s.attempts[key]
+	paused := last.failed != 0 && s.cfg.Clock.Now().Sub(last.failed.Std()) < tryAgain
+	if last.running || last.ended > seen || paused {
+		s.mu.Unlock()
+		return
+	}
+	s.attempts[key] = attempt{running: true}
+	s.mu.Unlock()
+	s.cfg.Go(func(ctx context.Context) {
+		next := attempt{}
+		if err := guarded(ctx, publication); err != nil {
+			next.failed = core.TimeOf(s.cfg.Clock.Now())
+			if ctx.Err() == nil { // else the process stops, and the next one finds the alert due
+				s.cfg.Log.ErrorContext(ctx, "an alert could not be published; a sweep tries again after a minute",
+					"order", x.First.OrderID, "workflow", x.Workflow, "step", x.Step, "code", x.Code, "error", err)
+			}
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.ended++
+		next.ended = s.ended
+		s.attempts[key] = next
+	})
+}
+
+// guarded returns a panic of a publication as an error: it runs in a goroutine whose panic would end the
+// process.
+func guarded(ctx context.Context, publication func(ctx context.Context) error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return publication(ctx)
+}
+
+// seen returns how many publications have ended.
+func (s *Incidents) seen() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ended
+}
+
+// forget drops the attempts that no longer matter to a reader of the document.
+func (s *Incidents) forget(d document, seen int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.attempts, func(key instance, last attempt) bool {
+		if last.running || last.ended > seen {
+			return false
+		}
+		x := d.find(key.ID)
+		return last.failed == 0 || x == nil || x.Opened != key.opened || x.First.OrderID != key.order
+	})
+}
+
+// look is what a sweep knows.
+type look struct {
+	now    time.Time
+	seen   int // the publications that had ended before it read the incidents
+	orders map[ID]found
+	whole  bool // all orders in Error were counted
+}
+
+// visit starts the publication of the alert that is due of an incident.
+func (s *Incidents) visit(ctx context.Context, x Incident, l look) error {
+	f, now := l.orders[x.ID], l.now
+	orders := f.orders
+	switch kind := s.due(x, orders, l.whole, now); kind {
+	case quietEnd:
+		return s.drop(ctx, x)
+	case "":
+		if orders <= x.Most || x.Published == 0 { // the latter is stored with its first alert
+			return nil
+		}
+		return s.change(ctx, func(d *document) bool {
+			y := d.same(x)
+			if y != nil {
+				y.Most = max(y.Most, orders)
+			}
+			return y != nil
+		})
+	case message.AlertOver:
+		if x.Over == 0 && s.isLeft(ctx, x, now) {
+			return nil
+		}
+		s.start(x, l.seen, func(ctx context.Context) error { return s.over(ctx, x, now) })
+	default:
+		// What an order accepts may be another thing by now: `show` says it.
+		shown := x
+		if shown.First.Accepts = (core.Accepted{}); f.orders > 0 && !f.first {
+			shown.First = f.example
+		}
+		s.start(x, l.seen, func(ctx context.Context) error { return s.announce(ctx, x, shown, kind, orders) })
+	}
+	return nil
+}
+
+// isLeft looks, before an incident is over, for its orders in Error that still have something in flight, which a sweep does
+// not count. It reads every open order, so that it looks again only after Window where it found one, or could not look.
+func (s *Incidents) isLeft(ctx context.Context, x Incident, now time.Time) bool {
+	s.mu.Lock()
+	at, was := s.left[x.ID]
+	s.mu.Unlock()
+	if was && now.Sub(at.Std()) < s.cfg.Window {
+		return true
+	}
+	orders, _, whole, err := s.countOf(ctx, document{Open: []Incident{x}}, port.Query{Workflow: x.Workflow, InFlight: true}, now)
+	if err != nil {
+		s.cfg.Log.WarnContext(ctx, "an incident is kept open: its orders could not be looked for", "workflow", x.Workflow, "error", err)
+	}
+	left := err != nil || !whole || orders[x.ID].orders > 0
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if delete(s.left, x.ID); left {
+		s.left[x.ID] = core.TimeOf(now)
+	}
+	return left
+}
+
+// announce publishes an alert of the incident x, and stores that it did.
+func (s *Incidents) announce(ctx context.Context, x, shown Incident, kind message.AlertKind, orders int) error {
+	if err := s.publish(ctx, shown, kind, orders); err != nil {
+		return err
+	}
+	if err := s.change(ctx, published(x, s.cfg.Clock.Now(), orders)); err != nil {
+		return fmt.Errorf("the alert was published, and may be once more, because that could not be stored: %w", err)
+	}
+	return nil
+}
+
+// over ends an incident, unless another order has stopped since it was looked at.
+func (s *Incidents) over(ctx context.Context, x Incident, now time.Time) error {
+	ended := false
+	err := s.change(ctx, func(d *document) bool {
+		y := d.same(x)
+		if ended = y != nil && y.Last == x.Last; ended {
+			y.Over = core.TimeOf(now)
+		}
+		return ended
+	})
+	if err != nil || !ended {
+		return err
+	}
+	if err := s.publish(ctx, x, message.AlertOver, 0); err != nil {
+		return err
+	}
+	return s.drop(ctx, x)
+}
+
+// published is the change after an alert was published.
+func published(x Incident, now time.Time, orders int) func(*document) bool {
+	return func(d *document) bool {
+		y := d.same(x)
+		if y == nil {
+			return false
+		}
+		y.Published, y.Orders, y.Most = core.TimeOf(now), orders, max(y.Most, orders)
+		y.More = y.More && (!x.More || y.Last != x.Last) // they came while it was published
+		return true
+	}
+}
+
+func (s *Incidents) publish(ctx context.Context, x Incident, kind message.AlertKind, orders int) error {
+	if x.Undone {
+		orders = 0 // none is in Error
+	}
+	return s.cfg.Publish(ctx, message.Alert{
+		Kind: kind, RaiseAlert: x.First, Orders: orders, Most: max(x.Most, orders), Since: x.Opened, Others: x.Workflow == "",
+	})
+}

@@ -1,0 +1,50 @@
+package port
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+var panics atomic.Int64
+
+// Panics returns the number of panics that Guard and Always have caught in this process.
+func Panics() int64 { return panics.Load() }
+
+// Guard calls f, and returns a panic of f as an error. Every goroutine of the product runs in it, or in Always,
+// because a panic that nothing recovers ends the process. It logs the panic with its stack; a nil log means the
+// default logger.
+func Guard(log *slog.Logger, what string, f func() error) (err error) {
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
+		panics.Add(1)
+		if log == nil {
+			log = slog.Default()
+		}
+		text := core.RedactText(fmt.Sprint(p))
+		log.Error(what+" panicked; the process goes on", "panic", text, "stack", string(debug.Stack()))
+		err = fmt.Errorf("%s panicked: %s", what, text)
+	}()
+	return f()
+}
+
+// alwaysPause is the time after which Always calls again what has panicked.
+const alwaysPause = time.Second
+
+// Always calls f again, after a pause, each time that f panics. It returns when f does, or when ctx ends.
+func Always(ctx context.Context, log *slog.Logger, what string, f func()) {
+	for {
+		err := Guard(log, what, func() error { f(); return nil })
+		if err == nil || Sleep(ctx, alwaysPause) != nil {
+			return
+		}
+	}
+}

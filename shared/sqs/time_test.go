@@ -1,0 +1,103 @@
+package sqs_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/sqs"
+)
+
+// slow is a transport to an SQS that answers each request after its own time, or never if that is negative.
+type slow struct {
+	times []time.Duration
+	calls int
+}
+
+func (s *slow) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer := s.times[min(s.calls, len(s.times)-1)]
+	s.calls++
+	var passed <-chan time.Time
+	if answer >= 0 {
+		passed = time.After(answer)
+	}
+	select {
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	case <-passed:
+	}
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
+		Body: io.NopCloser(strings.NewReader(`{}`)), Request: r,
+	}, nil
+}
+
+// overSlow returns a queue behind the transport, with the stated defaults of package wire.
+func overSlow(t *testing.T, s *slow) port.Queue {
+	t.Helper()
+	env := map[string]string{"AWS_REGION": "r", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret"}
+	c, err := wire.Environment(func(name string) (string, bool) { v, set := env[name]; return v, set },
+		wire.Options{Wrap: func(http.RoundTripper) http.RoundTripper { return s }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	queues := sqs.New(c, sqs.Config{URLs: map[string]string{"replies": "http://127.0.0.1/1/replies"}})
+	q, err := queues.Queue("replies")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+// A call outlives an attempt without an answer, and a long poll has its wait in addition. Times are those of
+// synctest's clock.
+func TestTimeOfACall(t *testing.T) {
+	const s, never = time.Second, -1
+	receive := func(wait time.Duration) func(port.Queue) error {
+		return func(q port.Queue) error {
+			_, err := q.Receive(context.Background(), 10, wait, time.Minute)
+			return err
+		}
+	}
+	send := func(q port.Queue) error { return q.Send(context.Background(), text(`{}`))[0] }
+	for _, c := range []struct {
+		name   string
+		call   func(port.Queue) error
+		times  []time.Duration
+		calls  int // least number of attempts
+		within time.Duration
+		fails  bool
+	}{
+		{"a long poll that finds nothing", receive(20 * s), []time.Duration{20 * s}, 1, 20 * s, false},
+		{"its answer is late", receive(20 * s), []time.Duration{22 * s}, 1, 22 * s, false},
+		{"its first attempt hangs", receive(2 * s), []time.Duration{never, s}, 2, 15 * s, false},
+		{"all its attempts hang", receive(20 * s), []time.Duration{never}, 2, 30 * s, true},
+		{"the first attempt of a short poll hangs", receive(0), []time.Duration{never, 0}, 2, 8 * s, false},
+		{"the first attempt of sending hangs", send, []time.Duration{never, 0}, 2, 8 * s, false},
+		{"all attempts of sending hang", send, []time.Duration{never}, 2, 10 * s, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := &slow{times: c.times}
+				q := overSlow(t, server)
+				start := time.Now()
+				err := c.call(q)
+				if took := time.Since(start); took > c.within {
+					t.Errorf("took %s, want at most %s", took, c.within)
+				}
+				if c.fails != (err != nil) {
+					t.Errorf("fails: %v, want %t", err, c.fails)
+				}
+				if server.calls < c.calls {
+					t.Errorf("%d attempts, want at least %d", server.calls, c.calls)
+				}
+			})
+		})
+	}
+}

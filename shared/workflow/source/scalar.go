@@ -1,0 +1,114 @@
+package source
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"regexp"
+	"strings"
+
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/token"
+
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
+)
+
+// Unquoted values have the types of YAML 1.2's core schema. A value to which YAML 1.1 gives another type is an
+// error, because its writer cannot know which of the two a reader follows.
+var (
+	coreNumber = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
+	coreOther  = regexp.MustCompile(`^0(o[0-7]+|x[0-9a-fA-F]+)$`)
+	ambiguous  = []struct {
+		what string
+		form *regexp.Regexp
+	}{
+		{"a number with zeros before it, which some readers take for an octal one", regexp.MustCompile(`^[-+]?0[0-9_]+(\.[0-9_]*)?([eE][-+]?[0-9]+)?$`)},
+		{"a number with underscores to some readers, and a text to others", regexp.MustCompile(`^[-+]?[0-9][0-9_]*_[0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9]+)?$`)},
+		{"a number with a base that some readers do not know", regexp.MustCompile(`^[-+](0[xo][0-9a-fA-F_]+)$|^[-+]?0b[01_]+$|^0x[0-9a-fA-F]*_[0-9a-fA-F_]*$`)},
+		{"a number of base 60 to some readers, and a text to others", regexp.MustCompile(`^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$`)},
+		{"true or false to some readers, and a text to others", regexp.MustCompile(`^(yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF)$`)},
+		{"a date to some readers, and a text to others", regexp.MustCompile(`^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt \t].*)?$`)},
+	}
+)
+
+const fixQuote = "quote it, if a text is meant, or write a number as JSON has it"
+
+// CheckScalars refuses a YAML file, of agents for instance, with a value that readers type differently.
+func CheckScalars(data []byte) error {
+	for _, t := range lexer.Tokenize(string(data)) {
+		if what := problemOf(t); what != "" {
+			return fmt.Errorf("line %d, column %d: %s; fix: %s", t.Position.Line, t.Position.Column, what, fixQuote)
+		}
+	}
+	return nil
+}
+
+// WithoutMark returns a file without the byte order mark that some editors put before it.
+func WithoutMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\ufeff")) }
+
+// problemOf says why an unquoted value cannot be typed; a key is always a text.
+func problemOf(t *token.Token) string {
+	if !plain(t) || t.Next != nil && t.Next.Type == token.MappingValueType {
+		return ""
+	}
+	text := strings.TrimSpace(t.Value)
+	for _, a := range ambiguous {
+		if a.form.MatchString(text) {
+			return fmt.Sprintf("%.40s is %s", text, a.what)
+		}
+	}
+	if (coreNumber.MatchString(text) || coreOther.MatchString(text)) && !rawjson.NumberFits([]byte(text)) {
+		return fmt.Sprintf("the number %.20s… has more than %d characters, or an exponent beyond ±%d", text, rawjson.MaxNumber, rawjson.MaxExponent)
+	}
+	return ""
+}
+
+// plain reports whether a token is an unquoted value.
+func plain(t *token.Token) bool {
+	switch t.Type {
+	case token.StringType, token.IntegerType, token.BinaryIntegerType, token.OctetIntegerType, token.HexIntegerType, token.FloatType, token.BoolType:
+	default:
+		return false
+	}
+	if t.Prev == nil {
+		return true
+	}
+	switch t.Prev.Type {
+	case token.LiteralType, token.FoldedType, token.AnchorType, token.AliasType, token.TagType:
+		return false
+	}
+	return true
+}
+
+var errNoNumber = errors.New("it is not a number")
+
+// numberText returns an unquoted number of the core schema as JSON has it, with all its digits.
+func numberText(text string) (string, error) {
+	text = strings.TrimSpace(text)
+	if json.Valid([]byte(text)) && coreNumber.MatchString(text) {
+		return text, nil
+	}
+	if coreOther.MatchString(text) {
+		if i, ok := new(big.Int).SetString(text, 0); ok {
+			return i.String(), nil
+		}
+	}
+	if !coreNumber.MatchString(text) {
+		return "", errNoNumber
+	}
+	text = strings.TrimPrefix(text, "+")
+	sign, digits := "", text
+	if strings.HasPrefix(text, "-") {
+		sign, digits = "-", text[1:]
+	}
+	if strings.HasPrefix(digits, ".") {
+		digits = "0" + digits
+	}
+	mantissa, exponent := digits, ""
+	if i := strings.IndexAny(digits, "eE"); i >= 0 {
+		mantissa, exponent = digits[:i], digits[i:]
+	}
+	return sign + strings.TrimSuffix(mantissa, ".") + exponent, nil
+}

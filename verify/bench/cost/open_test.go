@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/dev/memory"
+	"github.com/stepkeeper/stepkeeper/functions/supervisor"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/meter"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/dynamo"
+	"github.com/stepkeeper/stepkeeper/shared/dynamo/dynamotest"
+	"github.com/stepkeeper/stepkeeper/shared/engine"
+	"github.com/stepkeeper/stepkeeper/shared/incident"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/state"
+)
+
+// With 5,000 open orders and one in Error a sweep reads the one, and pages of a listing that are asked for again and again read
+// each order once in a while. docs/cost.md has these figures.
+func TestUnitsWithManyOpenOrders(t *testing.T) {
+	c := dynamotest.Config(t, awsclient.Options{})
+	client := dynamo.NewClient(c)
+	names := dynamotest.Tables(t, client)
+	const open = 5_000
+	now := time.Now()
+	putOpen(t, dynamo.New(client, names.Tables, dynamo.Options{Parallel: 32}), open, now)
+	m := &meter.Meter{}
+	m.Into(&c)
+	store := dynamo.New(dynamo.NewClient(c), names.Tables, dynamo.Options{})
+	clock := port.ClockFunc(func() time.Time { return now })
+	published := 0
+	incidents := incident.New(incident.Config{Records: store.Schedules(), Tasks: store, Clock: clock, Log: slog.New(slog.DiscardHandler),
+		Publish: func(context.Context, message.Alert) error { published++; return nil },
+		Go:      func(publication func(context.Context)) { publication(t.Context()) }})
+	if err := incidents.Raise(t.Context(), core.RaiseAlert{OrderID: "stopped", Workflow: "order", Step: "pay", Code: "declined"}); err != nil {
+		t.Fatal(err)
+	}
+	queues, err := memory.NewQueues(clock, []memory.QueueConfig{{Name: port.Control}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sweeping := supervisor.New(supervisor.Config{Incidents: incidents.Sweep, Parts: engine.Parts{
+		State:  state.New(state.Config{Store: store, Definitions: store, Current: func(string) *core.Definition { return nil }}),
+		Queues: queues, Alerts: incidents, Leases: store, Clock: clock, Name: "sweeping", Logger: slog.New(slog.DiscardHandler),
+	}})
+	for range 3 {
+		m.Reset()
+		now = now.Add(time.Minute)
+		report, err := sweeping.Sweep(t.Context())
+		if err != nil || report.InError["order"].Orders != 1 || report.Shards != dynamo.DefaultShards {
+			t.Fatalf("%+v, %v", report, err)
+		}
+		// A query of each shard for what is due and for what is in Error, a lease for each, the record of incidents, the order.
+		if writes, reads := spent(m); writes > 8 || reads > 8*0.5+8*0.5+8+1+1 {
+			t.Errorf("a sweep: %v WRU, %v RRU", writes, reads)
+		}
+	}
+	if published != 1 {
+		t.Errorf("%d alerts", published)
+	}
+	list := func(q port.Query) (pages int) {
+		q.Limit = 1_000
+		for {
+			page, err := store.List(t.Context(), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if pages++; page.Next == "" {
+				return pages
+			}
+			q.Cursor = page.Next
+		}
+	}
+	m.Reset()
+	pages := list(port.Query{})
+	if _, reads := spent(m); pages != 6 || reads > 0.5*(open+1)+float64(pages)*index {
+		t.Errorf("%d pages of all: %v RRU", pages, reads)
+	}
+	m.Reset()
+	for range 10 { // a console, for ten seconds
+		now = now.Add(time.Second)
+		if _, err := store.List(t.Context(), port.Query{Limit: 50}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, reads := spent(m); reads > 10*index {
+		t.Errorf("ten more first pages: %v RRU", reads)
+	}
+}
+
+// index is what a walk through the index of so many orders consumes at most.
+const index = 120
+
+func spent(m *meter.Meter) (writes, reads float64) {
+	for _, l := range m.Lines() {
+		writes, reads = writes+l.Writes+l.IndexWrites, reads+l.Reads+l.IndexReads
+	}
+	return writes, reads
+}
+
+// putOpen stores orders that are due tomorrow, and one that is in Error.
+func putOpen(t *testing.T, store *dynamo.Store, n int, now time.Time) {
+	t.Helper()
+	writes := make([]port.Write, 0, n+1)
+	for i := range n + 1 {
+		task := &core.Task{OrderID: fmt.Sprintf("open-%05d", i), Workflow: "order", ProcessState: core.Processing, Version: 1, Created: core.TimeOf(now)}
+		r := port.Record{Bucket: port.DueBucket, IndexAt: now.Add(24 * time.Hour).Truncate(time.Millisecond)}
+		if i == n {
+			task.OrderID, task.ProcessState, task.EndStep, task.EndCode, task.Ended = "stopped", core.Error, "pay", "declined", core.TimeOf(now)
+			r.Bucket, r.IndexAt = port.AttentionBucket, now.Truncate(time.Millisecond)
+		}
+		document, err := state.EncodeTask(task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.ID, r.Version, r.State, r.Workflow, r.Created, r.Document = task.OrderID, 1, string(task.ProcessState), "order", now.Truncate(time.Millisecond), document
+		writes = append(writes, port.Write{Record: r})
+	}
+	for i, err := range store.Commit(t.Context(), writes) {
+		if err != nil {
+			t.Fatal(writes[i].Record.ID, err)
+		}
+	}
+}
