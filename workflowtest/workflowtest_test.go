@@ -432,7 +432,7 @@ func TestCallsOfChildOrders(t *testing.T) {
 	const text = `{"items":[{"sku":"cup"},{"sku":"pot"}],"card":"c"}`
 	submitted := func(t testing.TB) *workflowtest.Run {
 		w := workflowtest.New(t, "../examples/shipments/shipments.yaml").AllowUnscripted()
-		w.Submit(json.RawMessage(text)).UntilEnd(time.Hour) // whose calls do not count
+		w.Submit(json.RawMessage(text)).UntilEnd(time.Hour) // the calls of this order do not count
 		return w.Submit(json.RawMessage(text)).UntilEnd(time.Hour)
 	}
 	run := submitted(t)

@@ -496,7 +496,7 @@ func TestPriorityAndDeadlineTravel(t *testing.T) {
 func TestSubmittedOrdersCarryTheirTenant(t *testing.T) {
 	for _, fair := range []bool{true, false} {
 		queues, err := memory.NewQueues(port.ClockFunc(time.Now),
-			[]memory.QueueConfig{{Name: port.Intake}, {Name: port.Control}}) // which no Scheduler takes from
+			[]memory.QueueConfig{{Name: port.Intake}, {Name: port.Control}}) // no Scheduler takes from these queues
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -129,7 +129,7 @@ func (w *response) finish(expect string, body io.Reader) {
 	if w.status != 0 {
 		w.begin()
 	}
-	if w.status < http.StatusBadRequest || expect != "" { // who expects "continue" has sent no body
+	if w.status < http.StatusBadRequest || expect != "" { // a client that expects "continue" has sent no body
 		return
 	}
 	some := make([]byte, 1<<10)

@@ -142,7 +142,7 @@ func TestChildrenOfOrdersWithLongIDs(t *testing.T) {
 // by their own command; those that were undone start again with it once their parent is moved.
 func TestChildrenGoOnWithTheFixedWorkflow(t *testing.T) {
 	for policy, x := range map[string]struct {
-		children core.State // once the bug has struck
+		children core.State // state of the children after the bug
 		repair   func(*testing.T, *embedded.Runtime)
 	}{
 		"onFailure: stop": {core.Error, func(t *testing.T, s *embedded.Runtime) {

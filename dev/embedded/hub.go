@@ -58,7 +58,7 @@ func (h *hub) committed(c state.Change) {
 	}
 }
 
-// restarted is scheduler.Config.Restarted: what was under way before the start counts too.
+// restarted implements scheduler.Config.Restarted: orders that were active before the start count too.
 func (h *hub) restarted(t *core.Task) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -18,7 +18,7 @@ const (
 	rests = core.Processed
 )
 
-// version makes a version of a task of one step, after one in another state of the step; "" if there is none.
+// version makes a version of a task of one step, after one in another state of the step; an empty text means no earlier version.
 func version(id string, version int64, was, is core.State) state.Change {
 	made := func(version int64, is core.State) *core.Task {
 		t := &core.Task{OrderID: id, Version: version, ProcessState: core.Processing, Due: 1, Steps: []core.Step{{Name: "a", First: 1, State: is}}}

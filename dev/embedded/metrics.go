@@ -176,25 +176,41 @@ func (p present) Collect(to chan<- prometheus.Metric) {
 func (p present) collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
 	defer cancel()
-	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
-		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
-	}
+	p.collectOrders(ctx, to)
+	p.collectQueues(ctx, to)
+	p.counts.Range(func(key, n any) bool {
+		what, reason, _ := strings.Cut(key.(string), ": ")
+		to <- prometheus.MustNewConstMetric(eventsNow, prometheus.CounterValue, float64(n.(*counter).Load()), what, reason)
+		return true
+	})
+	p.collectAgents(to)
+	to <- prometheus.MustNewConstMetric(panicsNow, prometheus.CounterValue, float64(port.Panics()))
+}
+
+// gauge sends one value of a gauge to the registry.
+func gauge(to chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels ...string) {
+	to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+}
+
+func (p present) collectOrders(ctx context.Context, to chan<- prometheus.Metric) {
 	states, err := p.store.States(ctx)
 	if err != nil {
 		to <- prometheus.NewInvalidMetric(ordersNow, err)
 	}
 	for state, n := range states {
-		gauge(ordersNow, float64(n), state)
+		gauge(to, ordersNow, float64(n), state)
 	}
-	gauge(activeNow, float64(p.hub.activeOrders()))
-	gauge(activeMost, float64(p.options.MaxOpen))
+	gauge(to, activeNow, float64(p.hub.activeOrders()))
+	gauge(to, activeMost, float64(p.options.MaxOpen))
 	if lag, err := p.sweepLag(ctx); err != nil {
 		to <- prometheus.NewInvalidMetric(lagNow, err)
 	} else {
-		gauge(lagNow, lag.Seconds())
+		gauge(to, lagNow, lag.Seconds())
 	}
-	gauge(unattendedNow, float64(len(p.Unattended(ctx))))
-	to <- prometheus.MustNewConstMetric(panicsNow, prometheus.CounterValue, float64(port.Panics()))
+}
+
+func (p present) collectQueues(ctx context.Context, to chan<- prometheus.Metric) {
+	gauge(to, unattendedNow, float64(len(p.Unattended(ctx))))
 	for _, name := range p.queues.names() {
 		q, err := p.queues.Queue(name)
 		if err != nil {
@@ -205,16 +221,14 @@ func (p present) collect(to chan<- prometheus.Metric) {
 			to <- prometheus.NewInvalidMetric(messagesNow, err)
 			continue
 		}
-		gauge(messagesNow, float64(depth.Visible), name, "visible")
-		gauge(messagesNow, float64(depth.InFlight), name, "in-flight")
-		gauge(messagesNow, float64(depth.Delayed), name, "delayed")
-		gauge(oldestNow, depth.Oldest.Seconds(), name)
+		gauge(to, messagesNow, float64(depth.Visible), name, "visible")
+		gauge(to, messagesNow, float64(depth.InFlight), name, "in-flight")
+		gauge(to, messagesNow, float64(depth.Delayed), name, "delayed")
+		gauge(to, oldestNow, depth.Oldest.Seconds(), name)
 	}
-	p.counts.Range(func(key, n any) bool {
-		what, reason, _ := strings.Cut(key.(string), ": ")
-		to <- prometheus.MustNewConstMetric(eventsNow, prometheus.CounterValue, float64(n.(*counter).Load()), what, reason)
-		return true
-	})
+}
+
+func (p present) collectAgents(to chan<- prometheus.Metric) {
 	for _, a := range p.agents {
 		if a.pump == nil {
 			continue
@@ -224,11 +238,11 @@ func (p present) collect(to chan<- prometheus.Metric) {
 			if state == "open" {
 				open = 1
 			}
-			gauge(breakersNow, open, a.name, operation)
+			gauge(to, breakersNow, open, a.name, operation)
 		}
 		for name, n := range a.stats() {
 			if name == "in-flight" {
-				gauge(inFlightNow, float64(n), a.name)
+				gauge(to, inFlightNow, float64(n), a.name)
 				continue
 			}
 			to <- prometheus.MustNewConstMetric(callsNow, prometheus.CounterValue, float64(n), a.name, name)

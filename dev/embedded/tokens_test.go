@@ -257,7 +257,7 @@ func TestKeysThatOthersMayUse(t *testing.T) {
 	if _, err := embedded.Open(t.Context(), w.options); err == nil || !strings.Contains(err.Error(), "run chmod 600 on it") {
 		t.Errorf("error is %v", err)
 	}
-	chmod(0o660) // as fsGroup of Kubernetes sets it
+	chmod(0o660) // Kubernetes sets these modes with fsGroup
 	closeRuntime(t, w.open())
 }
 

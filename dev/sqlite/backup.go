@@ -22,7 +22,7 @@ func Backup(ctx context.Context, folder, to string) (bytes int64, err error) {
 	if _, err := os.Lstat(to); err == nil {
 		return 0, fmt.Errorf("%s: %w", to, fs.ErrExist)
 	}
-	part, err := os.CreateTemp(filepath.Dir(to), filepath.Base(to)+".*.part") // with mode 0600
+	part, err := os.CreateTemp(filepath.Dir(to), filepath.Base(to)+".*.part") // CreateTemp sets mode 0600
 	if err != nil {
 		return 0, err
 	}

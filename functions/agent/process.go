@@ -106,7 +106,7 @@ func (s *settings) open(ctx context.Context, environment deployment.Process) (po
 	return sqs.New(sdk, sqs.Config{URLs: environment.Queues, Prefix: environment.Prefix, LookUp: environment.Queues == nil}), clock, nil
 }
 
-// ofDev is what to do if the queues of a `stepkeeper dev` are meant.
+// ofDev is the fix if the agent should use the queues of `stepkeeper dev`.
 const ofDev = "for the queues of a `stepkeeper dev` on this machine " +
 	"set AWS_ENDPOINT_URL_SQS=http://127.0.0.1:8377"
 

@@ -266,7 +266,7 @@ func TestAnUndoneChildGetsTheDefinitionOfTheRequest(t *testing.T) {
 	}
 	w.Def = &newer
 	w.Boot()
-	w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-2"))) // which stores it
+	w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-2"))) // stores the definition
 	for _, x := range []struct {
 		attempt int
 		pins    string

@@ -45,7 +45,7 @@ func (answerKind) prepare(r *deciding, i int) (prepared, error) {
 			_, wrong := r.answerValue(i, v.Value) // by a definition that the task was moved to (P49)
 			return wrong != "" || a.excludes(v.By) != ""
 		})
-		if len(a.Votes) == 0 { // as the document has it
+		if len(a.Votes) == 0 { // the document has no empty list
 			a.Votes = nil
 		}
 	}

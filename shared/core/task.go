@@ -175,12 +175,12 @@ type OpenChild struct {
 type Answers struct {
 	Round    int      `json:"round"`              // from 1; a decided step that is asked again is in the next
 	Need     int      `json:"need,omitempty"`     // 0 before its claim
-	Who      []string `json:"who,omitempty"`      // who may answer; empty: everyone
-	NotSelf  string   `json:"notSelf,omitempty"`  // who may not
+	Who      []string `json:"who,omitempty"`      // people who may answer; empty means everyone
+	NotSelf  string   `json:"notSelf,omitempty"`  // person who may not answer
 	Reminded int      `json:"reminded,omitempty"` // number of the newest reminder of this round (P37)
 	// RemindedAt is when that reminder was sent first; zero if it must not be sent again, because the task was moved since.
 	RemindedAt Time      `json:"remindedAt,omitzero"`
-	Votes      []Vote    `json:"votes,omitempty"`    // of this round, in the order of their coming; at most MaxVoters
+	Votes      []Vote    `json:"votes,omitempty"`    // votes of this round in the order of arrival; at most MaxVoters
 	Verdicts   []Verdict `json:"verdicts,omitempty"` // the last answers to answers, also of earlier runs
 }
 

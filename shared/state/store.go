@@ -167,7 +167,7 @@ func (s *Store) Forget(id string) {
 type Change struct {
 	Task   *core.Task
 	Before *core.Task  // version that Task replaces, for OnCommit only; nil with Version 1
-	Order  *port.Order // with Version 1 only
+	Order  *port.Order // set only with Version 1
 }
 
 // Commit stores the changes, each on its own; the errors stand at their places, as those of

@@ -127,7 +127,7 @@ func TestPinned(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		edit     func(*core.Task)
-		deployed func(*core.Definition) // nil: none
+		deployed func(*core.Definition) // nil if none is deployed
 		named    bool
 		offers   []view.Command
 	}{

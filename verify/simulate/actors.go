@@ -57,7 +57,7 @@ func newSimulation(sc Scenario, c Chooser) *simulation {
 	w.Cells, w.Ends = map[Cell]int{}, map[core.State]int{}
 	w.below = sc.families()
 	w.store = &store{w: w, rows: map[string]*row{}, defs: map[string][]byte{}}
-	for _, d := range slices.Concat(w.defs[1:], w.below) { // which other orders have pinned
+	for _, d := range slices.Concat(w.defs[1:], w.below) { // other orders have pinned these
 		if data, err := w.encode(d); err == nil {
 			w.store.defs[d.Hash] = data
 		}

@@ -397,7 +397,7 @@ func (m *move) answers(was, s *core.Step) {
 		m.fail("P35", "step %s is answered, and is %s with %d failures", s.Name, s.State, s.FailureCount)
 	}
 	for _, v := range verdictsOf(s) {
-		if v.ID == "" { // of a vote that did not count at the claim
+		if v.ID == "" { // the vote did not count at the claim
 			continue
 		}
 		if yes, known := m.o.seen.answered[v.ID]; known && yes != v.Accepted {

@@ -39,7 +39,7 @@ type Scenario struct {
 
 	later  *core.Definition
 	others []*core.Definition // to move orders to (P49); see variants
-	below  []*core.Definition // of children, with those to move them to
+	below  []*core.Definition // definitions of children, and those to move children to
 	forms  map[string][]byte  // the definitions as they are stored, by hash
 }
 

@@ -171,7 +171,7 @@ func (s *Service) send(ctx context.Context, client *http.Client, method, path st
 	if used == nil {
 		return nil, unconnected, err
 	}
-	_ = used.Close() // what was not written by now never is
+	_ = used.Close() // no byte of the request can be written after this
 	if sent.Load() {
 		return nil, written, err
 	}

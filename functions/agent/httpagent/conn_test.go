@@ -187,7 +187,7 @@ func TestBytesBeforeARequestAreNeverAResponse(t *testing.T) {
 		received <- n
 	})
 	s := serviceOf(t, simple(url), Options{})
-	for range 1000 { // in some of them the request is faster, and the bytes are its response
+	for range 1000 { // a request can be faster, and then the bytes are its response
 		c := call()
 		c.Grade = core.Plain // a connection for each call
 		_, err := run(s, c)

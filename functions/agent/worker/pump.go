@@ -63,7 +63,7 @@ func (p *Pump) Run(ctx context.Context) error {
 		port.Always(work, p.Log, "keeping requests invisible", func() { r.held.keep(work) })
 	})
 	attendants.Go(func() {
-		port.Always(context.WithoutCancel(ctx), p.Log, "deleting requests", r.deleteAll) // until the channel is closed
+		port.Always(context.WithoutCancel(ctx), p.Log, "deleting requests", r.deleteAll) // runs until the channel is closed
 	})
 	r.receive(ctx, work)
 	err := r.drain(stop)

@@ -33,7 +33,7 @@ func bare(data []byte, workflow, id string, number int) (message.SubmitOrder, er
 		message.Schema, quoted(id), quoted(workflow), data))
 }
 
-// envelopeHint is what to do about a record that is an order without its envelope; "" if it is none.
+// envelopeHint returns the fix for a record that is an order without its envelope, and "" for any other record.
 func envelopeHint(data []byte) string {
 	var envelope map[string]json.RawMessage
 	if json.Unmarshal(data, &envelope) != nil {

@@ -442,7 +442,7 @@ func (s *server) overview(ctx context.Context, _ *http.Request, _ *kept) (conten
 	data := struct {
 		Counts     []number
 		Oldest     core.Time
-		OldestOf   int // 0: of all that are under way; else of so many of the newest of each state
+		OldestOf   int // number of newest orders of each state that were looked at; the zero value means all
 		Incidents  []incident
 		Unattended []view.Unattended
 		Unknown    string
