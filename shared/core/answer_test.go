@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -163,6 +164,34 @@ func TestAMovedQuestionShowsWhatCounts(t *testing.T) {
 	input, err := core.InputOf(to, d.order, d.task, 0)
 	if want := `{"question":"may it?","need":2,"timeout":"1h0m0s"}`; err != nil || string(input) != want {
 		t.Errorf("the question is %s (%v), want %s", input, err, want)
+	}
+}
+
+// P36: the answer of a person who may not answer the step came before the step began, when that was not known. Once it begins, the order
+// keeps a refusal, because the person has read that the answer is kept.
+func TestAnEarlyAnswerThatDoesNotCountIsRefused(t *testing.T) {
+	def := workflow(step("a"), core.StepDefinition{Name: "w", After: []string{"a"}, Timeout: core.Hour, OnFailure: core.OnFailureUndo,
+		Input: json.RawMessage(`"template"`), Answer: &core.Answer{Values: []string{"yes", "no"}, OnTimeout: core.OnFailureUndo}})
+	def.Expr = &expressions{input: map[int]func(core.Environment) (json.RawMessage, error){
+		1: func(e core.Environment) (json.RawMessage, error) {
+			if _, known := e.Outputs["a"]; !known {
+				return nil, errors.New("step a has no output")
+			}
+			return json.RawMessage(`{"who":["ann","cem"]}`), nil
+		}}}
+	d := newDesk(t, def)
+	d.decideAll(d.submit, answered(1, "bob", `"yes"`), answered(2, "ann", `"no"`))
+	d.decide(core.Reply{Step: "a", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeDone, Output: json.RawMessage(`{}`)})
+	a := d.task.Step("w").Answers
+	if len(a.Verdicts) != 3 {
+		t.Fatalf("the step keeps the verdicts %+v, want those of two early answers and a refusal", a.Verdicts)
+	}
+	v := a.Verdicts[2]
+	if v.Accepted || v.By != "bob" || v.Command != "answer" || v.At != d.now || !strings.Contains(v.Reason, "not among those who may answer") {
+		t.Errorf("the last verdict is %+v, want a refusal of bob's answer", v)
+	}
+	if len(a.Votes) != 1 || a.Votes[0].By != "ann" {
+		t.Errorf("the votes %+v count, want ann's alone", a.Votes)
 	}
 }
 

@@ -117,6 +117,31 @@ func TestInputs(t *testing.T) {
 	}
 }
 
+// P49: the definition that an undone order was moved to holds for its next run. It does not show what the last run gave to its agents,
+// and no alert that the last run did not send.
+func TestAnUndoneOrderThatWasMovedShowsWhatItsRunDid(t *testing.T) {
+	task, def := stopped(0)
+	def.AlertUndone = true
+	task.ProcessState, task.Phase, task.Why, task.Steps[0].State = core.Compensated, "", core.WhyFailure, core.Failed
+	for _, x := range []struct {
+		name    string
+		verdict core.Verdict
+		shown   bool
+	}{
+		{"not moved", core.Verdict{ID: "r", Command: "resubmit", Accepted: false, At: task.Ended + 1}, true},
+		{"the move was refused", core.Verdict{ID: "m", Command: "move", Accepted: false, At: task.Ended + 1}, true},
+		{"moved in the run before", core.Verdict{ID: "m", Command: "move", Accepted: true, At: task.Ended - 1}, true},
+		{"moved after its end", core.Verdict{ID: "m", Command: "move", Accepted: true, At: task.Ended + 1}, false},
+	} {
+		task.Verdicts = []core.Verdict{x.verdict}
+		v := view.Detailed(task, def, json.RawMessage(`{"card":"c-1"}`), t0.Std())
+		alerted := slices.ContainsFunc(v.Messages, func(m view.Message) bool { return m.Kind == view.MessageAlert })
+		if input := v.Steps[0].Input != nil; input != x.shown || alerted != x.shown {
+			t.Errorf("%s: the input is shown: %t, an alert is listed: %t; want %t", x.name, input, alerted, x.shown)
+		}
+	}
+}
+
 // Another deployed definition is named where the order has not ended for good, and only what would be accepted is offered with it.
 func TestPinned(t *testing.T) {
 	resubmit := view.Command{Command: "resubmit", Definition: "latest"}

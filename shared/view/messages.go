@@ -233,7 +233,7 @@ func (m *messages) end() {
 	if t.Parent != nil {
 		m.add(t.Ended, sent, MessageEnd, t.Parent.OrderID, string(core.EndKind(t)), reported)
 	}
-	if core.RaisesAlert(m.def, t) {
+	if core.RaisesAlert(m.def, t) && !movedAfterEnd(t) {
 		m.add(t.Ended, sent, MessageAlert, "", string(t.ProcessState), func(x *Message) { reported(x); x.Code, x.Step = t.EndCode, t.EndStep })
 	}
 }

@@ -84,7 +84,7 @@ type Step struct {
 	StopBy     core.Time          `json:"stopBy,omitzero" doc:"no side effect of the present attempt begins later"`
 	WakeAt     core.Time          `json:"wakeAt,omitzero" doc:"it waits until then"`
 	FinishedAt core.Time          `json:"finishedAt,omitzero" doc:"when it became Processed"`
-	Input      json.RawMessage    `json:"input,omitempty" doc:"what its agent is given, once it was attempted; only where a single order was asked for, without waiting"`
+	Input      json.RawMessage    `json:"input,omitempty" doc:"what its agent is given, once it was attempted; only where a single order was asked for, without waiting; absent if the order was undone and then moved"`
 	Output     json.RawMessage    `json:"output,omitempty"`
 	Error      *core.StepError    `json:"error,omitempty" doc:"the last failure"`
 	FailedAs   string             `json:"failedAs,omitempty" doc:"code of the failure after which the step is undone alone and the order goes on without it (onFailure: continue)"`
