@@ -108,7 +108,9 @@ soak: build ## The long run: real processes killed, frozen, cut off, audited (MI
 
 .PHONY: bench
 bench: build ## Measure; prints the figures and writes bench.json
-	$(GO) run ./verify/bench --out bench.json --binary $(BIN)/stepkeeper
+	$(GO) build -trimpath -pgo=off -o $(BIN)/floor ./verify/bench/floor
+	$(GO) build -trimpath -o $(BIN)/bench ./verify/bench
+	$(BIN)/bench --out bench.json --binary $(BIN)/stepkeeper --floor $(BIN)/floor
 
 .PHONY: cost
 cost: ## Measure what an order consumes on AWS, and what that costs (needs npm and a JDK)

@@ -1,7 +1,8 @@
 // Bench measures the embedded runtime and prints what it found, beside a bare floor in the same
 // run: SQLite with group commit and the five durable conditional writes that a sequential
-// four-step order cannot do without. It writes bench.json. It asserts nothing: figures depend on
-// the machine, ratios less so.
+// four-step order cannot do without. The floor is a process of its own with Go's default settings
+// (package floor). It writes bench.json. It asserts nothing: figures depend on the machine, ratios
+// less so.
 package main
 
 import (
@@ -12,14 +13,13 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 )
 
 type options struct {
-	out, binary, only                              string
+	out, binary, floor, only                       string
 	orders, repeats, stored, finished              int
 	running, concurrency, timers, routes, children int
 }
@@ -68,6 +68,7 @@ func main() {
 	f := cmd.Flags()
 	f.StringVar(&o.out, "out", "bench.json", "file for the figures")
 	f.StringVar(&o.binary, "binary", "", "stepkeeper program, for the time until it is ready; empty: that part is left out")
+	f.StringVar(&o.floor, "floor", "", "program of the floor, built from ./verify/bench/floor with -pgo=off")
 	f.StringVar(&o.only, "only", "", "measure one part only: core, throughput, http, alone, ready, memory, sweep, timers, routes, children, stored")
 	f.IntVar(&o.orders, "orders", 30_000, "orders of one repetition")
 	f.IntVar(&o.repeats, "repeats", 3, "repetitions; the median counts")
@@ -116,14 +117,4 @@ func run(ctx context.Context, o options, w io.Writer) error {
 	}
 	fmt.Fprintf(w, "\n%s\n", data)
 	return os.WriteFile(o.out, append(data, '\n'), 0o644) //nolint:gosec // figures are no secret
-}
-
-func median(all []float64) float64 { return percentile(all, 0.5) }
-
-func percentile(all []float64, p float64) float64 {
-	if len(all) == 0 {
-		return 0
-	}
-	s := slices.Sorted(slices.Values(all))
-	return s[min(len(s)-1, int(float64(len(s))*p))]
 }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
@@ -16,6 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/view"
+	"github.com/stepkeeper/stepkeeper/verify/bench/load"
 )
 
 // saga is the work of one order: four steps in a row, by agents that answer at once.
@@ -91,7 +90,7 @@ func one(ctx context.Context, s *embedded.Runtime, id string) error {
 // submitAll submits n orders in groups of 100, so many groups at a time.
 func submitAll(ctx context.Context, s *embedded.Runtime, n, concurrency int, order func(k int) []byte) error {
 	const group = 100
-	_, err := throughput((n+group-1)/group, concurrency, func(i int) error {
+	_, err := load.Run((n+group-1)/group, concurrency, func(i int) error {
 		var orders []message.SubmitOrder
 		for k := i * group; k < min(n, (i+1)*group); k++ {
 			o, err := message.DecodeSubmit(order(k))
@@ -140,31 +139,4 @@ func processed(ctx context.Context, s *embedded.Runtime) (all []view.Summary, er
 		all = append(all, page...)
 	}
 	return all, nil
-}
-
-// throughput runs n orders, so many of them at a time, and answers orders per second.
-func throughput(n, concurrency int, order func(i int) error) (float64, error) {
-	var next atomic.Int64
-	var failed atomic.Pointer[error]
-	var wg sync.WaitGroup
-	start := time.Now()
-	for range concurrency {
-		wg.Go(func() {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= n || failed.Load() != nil {
-					return
-				}
-				if err := order(i); err != nil {
-					failed.CompareAndSwap(nil, &err)
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
-	if err := failed.Load(); err != nil {
-		return 0, *err
-	}
-	return float64(n) / time.Since(start).Seconds(), nil
 }
