@@ -30,7 +30,10 @@ func (it *item) firstChild(ctx context.Context, j *engine.Job, ask core.AskChild
 		return core.Decision{}, ended(core.ChildExpired, CodeExpired, "the child ended long ago and its record has expired"), nil
 	}
 	def, err := it.s.cfg.State.Definition(ctx, ask.Definition)
-	if err != nil {
+	switch {
+	case err != nil && j.Unseen: // a child that is there keeps its own definition
+		return core.Decision{}, nil, engine.ErrReload
+	case err != nil:
 		return core.Decision{}, nil, err
 	}
 	d, err := j.Start(def, port.Order{ID: ask.OrderID, ContentHash: ask.ContentHash, Body: ask.Order}, ask)
