@@ -18,6 +18,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/incident"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/redirect"
 )
 
 // OnAlert says what is done with an alert, beside its line in the log. If the webhook or the command fails,
@@ -148,11 +149,9 @@ func take(ctx context.Context, places chan struct{}) error {
 	}
 }
 
-var hook = http.Client{CheckRedirect: noRedirect}
-
-// noRedirect returns a redirect as the answer: an alert that followed it would become a GET of another
-// address, perhaps of a login page that answers 200, or would reach a host that was never named.
-func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+// hook follows no redirect: an alert that followed it would become a GET of another address, perhaps of a login page that answers 200, or
+// would reach a host that was never named.
+var hook = redirect.Refused(http.Client{})
 
 func (a alertSinks) post(ctx context.Context, body []byte) error {
 	if a.Webhook == "" {
@@ -182,9 +181,9 @@ func (a alertSinks) post(ctx context.Context, body []byte) error {
 	switch resp.StatusCode / 100 {
 	case 2:
 		return nil
-	case 3: // its Location may hold a secret
-		return fmt.Errorf("the webhook answered %s, and alerts follow no redirect: set its final address",
-			resp.Status)
+	case 3:
+		return fmt.Errorf("the webhook answered %s, a redirect to %q, and alerts follow no redirect: set its final address",
+			resp.Status, cmp.Or(redirect.Target(resp.Header), "another address"))
 	}
 	return fmt.Errorf("the webhook answered %s", resp.Status)
 }

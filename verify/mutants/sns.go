@@ -70,7 +70,7 @@ var ofSNS = []Mutant{
 	{Name: "sns-webhooks-without-bound", File: "dev/embedded/alerts.go", Func: "Runtime.newIncidents", Old: "posts: make(chan struct{}, atOnce)", New: "posts: make(chan struct{}, 100)"},
 	{Name: "sns-command-leaves-children", File: "dev/embedded/command_unix.go", Func: "endWithChildren", Old: "syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)", New: "cmd.Process.Kill()"},
 	{Name: "sns-command-output-without-bound", File: "dev/embedded/alerts.go", Func: "head.Write", Old: "min(len(p), mostOutput-len(h.text))", New: "len(p)"},
-	{Name: "sns-webhook-follows-redirects", File: "dev/embedded/alerts.go", Func: "noRedirect", Old: "return http.ErrUseLastResponse", New: "return nil"},
+	{Name: "sns-webhook-follows-redirects", File: "dev/embedded/alerts.go", Func: "alertSinks.post", Old: "hook.Do(req)", New: "http.DefaultClient.Do(req)"},
 	{Name: "I5-lag-of-the-last-sweep", File: "dev/embedded/metrics.go", Func: "Runtime.sweepLag", Old: "lag = max(lag, now.Sub(due[0].At))", New: "_ = due"},
 	{Name: "P39-keys-wait-for-their-service", File: "functions/internal/renewed/value.go", Func: "Value.Read", Old: "context.WithTimeout(ctx, renewTime)", New: "context.WithCancel(ctx)"},
 	{Name: "P11-incident-commands-run-what-a-code-says", File: "shared/message/alert.go", Func: "Alert.For", Old: "words[i] = quoted(words[i])", New: "_ = quoted(words[i])"},

@@ -25,6 +25,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/redirect"
 )
 
 // TestMain sets a proxy that does not exist: no test, and no call of the product, may use it.
@@ -595,8 +596,8 @@ func TestTLS(t *testing.T) {
 	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") }))
 	defer srv.Close()
 	s := serviceOf(t, simple(srv.URL), Options{})
-	s.kept.Transport.(*http.Transport).TLSClientConfig = srv.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
-	s.kept.Transport.(*http.Transport).TLSClientConfig.MinVersion = tls.VersionTLS12
+	s.kept.Transport.(redirect.Transport).Next.(*http.Transport).TLSClientConfig = srv.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+	s.kept.Transport.(redirect.Transport).Next.(*http.Transport).TLSClientConfig.MinVersion = tls.VersionTLS12
 	if _, err := run(s, call()); err != nil {
 		t.Error(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/redirect"
 )
 
 // The edges of what an agent of the file may say.
@@ -306,7 +307,7 @@ func TestAHandshakeWithoutEnd(t *testing.T) {
 		ended := make(chan struct{})
 		defer close(ended)
 		for _, client := range []*http.Client{s.kept, s.fresh} {
-			client.Transport.(*http.Transport).DialContext = func(context.Context, string, string) (net.Conn, error) {
+			client.Transport.(redirect.Transport).Next.(*http.Transport).DialContext = func(context.Context, string, string) (net.Conn, error) {
 				near, far := net.Pipe()
 				go func() {
 					_, _ = io.CopyN(io.Discard, far, 1)
@@ -435,6 +436,7 @@ func TestARedirectNamesWhereItPoints(t *testing.T) {
 		"https://user:password@login.example:8443/in?token=1": ` (it points to "https://login.example:8443")`,
 		"https://s3cret-host.example/":                        ` (it points to "https://[hidden].example")`,
 		"/elsewhere":                                          "",
+		"https://%zz/?token=1":                                "",
 		"":                                                    "",
 	} {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
+	"github.com/stepkeeper/stepkeeper/shared/redirect"
 )
 
 // class is what a status means, unless the agents file says otherwise (Classify).
@@ -117,13 +117,13 @@ func (a *answer) failure() *worker.Failure {
 	return f
 }
 
-// pointed names the scheme and the host of a redirect. The rest of its address may hold a secret.
+// pointed names the scheme and the host of a redirect.
 func (a *answer) pointed() string {
-	u, err := url.Parse(a.header.Get("Location"))
-	if a.status/100 != 3 || err != nil || u.Host == "" {
+	to := redirect.Target(a.header)
+	if a.status/100 != 3 || to == "" {
 		return ""
 	}
-	return fmt.Sprintf(" (it points to %.200q)", a.service.agent.redact.text(u.Scheme+"://"+u.Host))
+	return fmt.Sprintf(" (it points to %q)", a.service.agent.redact.text(to))
 }
 
 // maxSaid is how much of a service's own words is passed on, in characters.
