@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/shared/incident"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -86,6 +87,21 @@ func (s *Runtime) watch(ctx context.Context) {
 	}
 }
 
+// alertRefusals notifies the operator that new orders are refused because MaxOpen are active. That lasts until a tenth of the places is free.
+func (s *Runtime) alertRefusals(ctx context.Context) {
+	last, active := s.refused.Load(), s.hub.activeOrders()
+	if last == nil {
+		return
+	}
+	err := s.incidents.Refused(ctx, api.CodeBusy, tooMany(max(active, last.Active), s.options.MaxOpen))
+	if err != nil && ctx.Err() == nil {
+		s.log.ErrorContext(ctx, "no alert that new orders are refused; it is tried again while that lasts", "error", err)
+	}
+	if active < s.options.MaxOpen-s.options.MaxOpen/10 {
+		s.refused.CompareAndSwap(last, nil)
+	}
+}
+
 // newIncidents makes what alerts the operator. Callers wait for neither the webhook nor the command, and
 // Close ends both.
 func (s *Runtime) newIncidents() *incident.Incidents {
@@ -117,14 +133,17 @@ func (a alertSinks) publish(ctx context.Context, alert message.Alert) error {
 		options = "--server " + a.server
 	}
 	alert = alert.For(a.server, options)
-	attributes := []any{"order", alert.OrderID, "workflow", alert.Workflow, "kind", alert.Kind}
+	attributes := []any{"kind", alert.Kind}
+	if !alert.Intake {
+		attributes = append(attributes, "order", alert.OrderID, "workflow", alert.Workflow)
+	}
 	for _, f := range alert.Facts() {
 		attributes = append(attributes, f.Name, f.Value)
 	}
 	a.log.ErrorContext(ctx, "ALERT: "+alert.Title(), append(attributes, "commands", alert.Commands)...)
 	body, err := json.Marshal(alert)
 	if err != nil {
-		return fmt.Errorf("alert of task %q: %w", alert.OrderID, err)
+		return fmt.Errorf("alert %q: %w", alert.Title(), err)
 	}
 	var posted error
 	var posting sync.WaitGroup
@@ -134,7 +153,7 @@ func (a alertSinks) publish(ctx context.Context, alert message.Alert) error {
 	err = a.run(ctx, body)
 	posting.Wait()
 	if err = errors.Join(posted, err); err != nil {
-		return fmt.Errorf("alert of task %q: %w", alert.OrderID, err)
+		return fmt.Errorf("alert %q: %w", alert.Title(), err)
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ func (s *Runtime) knownOrBusy(ctx context.Context, o *message.SubmitOrder, activ
 	}
 	s.count("busy", "intake")
 	busy := &api.BusyError{RetryAfter: busyRetry, Active: active, Limit: s.options.MaxOpen}
-	if s.full.CompareAndSwap(false, true) {
+	if s.refused.Swap(busy) == nil {
 		s.log.Warn("new orders are refused, and this line does not repeat while that lasts", "error", busy)
 	}
 	return api.SubmitResult{OrderID: o.OrderID, Err: busy}
@@ -331,8 +331,13 @@ func (s *Runtime) intake(active int64) string {
 	if active < int64(s.options.MaxOpen) {
 		return "ok"
 	}
-	return fmt.Sprintf("new orders are refused: %d orders are active and the limit is %d (--max-open). Orders that only "+
-		"wait do not count. Look for an agent that is absent, slow or failing, or start with a higher limit", active, s.options.MaxOpen)
+	return "new orders are refused: " + tooMany(int(active), s.options.MaxOpen)
+}
+
+// tooMany names the number of active orders, the limit, its flag, and what to do.
+func tooMany(active, limit int) string {
+	return fmt.Sprintf("%d orders are active and the limit is %d (--max-open). Orders that only wait do not count. "+
+		"Look for an agent that is absent, slow or failing, or start with a higher limit", active, limit)
 }
 
 // Health reports whether orders are taken, and how much is under way.

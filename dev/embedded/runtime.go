@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/dev/sqlite"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
@@ -54,7 +55,7 @@ type Runtime struct {
 	counts    sync.Map // of *counter, by what was counted
 	rejects   atomic.Int64
 	ready     atomic.Bool
-	full      atomic.Bool // intake has refused orders and has logged it, see sweep
+	refused   atomic.Pointer[api.BusyError] // last refusal of an order because too many are active; nil once there is room, see alertRefusals
 
 	receiving context.CancelFunc // ends the taking of messages
 	work      context.Context    // of the handling of them
@@ -194,9 +195,7 @@ func (s *Runtime) sweep(ctx context.Context) {
 		began := time.Now()
 		r, err := s.sweeper.Sweep(ctx)
 		s.metrics.sweep(r, began, time.Now(), err)
-		if s.hub.activeOrders() < s.options.MaxOpen-s.options.MaxOpen/10 {
-			s.full.Store(false)
-		}
+		s.alertRefusals(ctx)
 		if err != nil && ctx.Err() == nil && failed.isNews(err, time.Now()) {
 			s.log.Error("a sweep failed, and the next one tries again; this line repeats each minute at most", "error", err)
 		}
