@@ -231,6 +231,9 @@ func TestRefused(t *testing.T) {
 		{"an external agent of another account", func(p *infra.Props) {
 			p.Agents["notification"] = infra.Agent{External: true, SenderARNs: []string{"arn:aws:iam::999999999999:role/mailer"}}
 		}, []string{`agent "notification": SenderARNs has arn:aws:iam::999999999999:role/mailer of account 999999999999`, "assume one there"}},
+		{"an operator of another account", func(p *infra.Props) {
+			p.Operators = []string{"arn:aws:iam::123456789012:role/near", "arn:aws:iam::999999999999:user/far"}
+		}, []string{"Operators has arn:aws:iam::999999999999:user/far of account 999999999999, and the stack is of " + account, "assume a role of the stack's account"}},
 		{"build that fails", func(p *infra.Props) {
 			p.Agents["payment"] = infra.Agent{Folder: filepath.Dir(write("main.go", "package main\n\nfunc main() { nothing() }\n"))}
 			p.Build = func(b build.Binary) error {
@@ -287,6 +290,24 @@ func TestProps(t *testing.T) {
 		},
 		ReplyTo: map[string]awssqs.IQueue{"control": nil},
 	})
+}
+
+// A function of another account cannot have an event source mapping of the stack's.
+func TestAFunctionElsewhere(t *testing.T) {
+	needNode(t)
+	_, stack := newStack("Elsewhere")
+	p := shop(stack)
+	p.Agents["shipping"] = infra.Agent{Function: awslambda.Function_FromFunctionAttributes(stack, str("Function"), &awslambda.FunctionAttributes{
+		FunctionArn: str("arn:aws:lambda:eu-central-1:999999999999:function:f"),
+		Role:        awsiam.Role_FromRoleArn(stack, str("Far"), str("arn:aws:iam::999999999999:role/f"), nil),
+	})}
+	defer func() {
+		want := `agent "shipping" has a Function of account 999999999999, and the stack is of ` + account
+		if text := fmt.Sprint(recover()); !strings.Contains(text, want) {
+			t.Errorf("%s; want %q", text, want)
+		}
+	}()
+	infra.NewStepkeeper(stack, "Engine", p)
 }
 
 // A function of the app's own, and a queue, that cannot serve.

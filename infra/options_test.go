@@ -247,20 +247,76 @@ func TestMappingsAreReported(t *testing.T) {
 	same(t, "mappings of 20 agents, of two queues for high priority too", reported, 3+20+2)
 }
 
-// A role of another account can be no external agent.
-func TestGrantAgentElsewhere(t *testing.T) {
+// Rights are granted to nothing of another account: they would have no effect there.
+func TestGrantsElsewhere(t *testing.T) {
 	needNode(t)
 	_, stack := newStack("Test")
 	p := shop(stack)
 	p.Agents["notification"] = infra.Agent{External: true}
 	engine := infra.NewStepkeeper(stack, "Engine", p)
-	defer func() {
-		want := "the role of agent \"notification\" is of account 999999999999 and the stack of " + account
-		if text := fmt.Sprint(recover()); !strings.Contains(text, want) {
-			t.Errorf("%s; want %q", text, want)
+	far := awsiam.Role_FromRoleArn(stack, str("Mailer"), str("arn:aws:iam::999999999999:role/mailer"), nil)
+	for what, grant := range map[string]func(){
+		`GrantAgent: the role of agent "notification"`: func() { engine.GrantAgent("notification", far) },
+		"GrantOperate: the role":                       func() { engine.GrantOperate(far) },
+		"GrantSubmit: the principal":                   func() { engine.GrantSubmit(far) },
+	} {
+		func() {
+			defer func() {
+				want := what + " is of account 999999999999 and the stack of " + account
+				if text := fmt.Sprint(recover()); !strings.Contains(text, want) {
+					t.Errorf("%s; want %q", text, want)
+				}
+			}()
+			grant()
+		}()
+	}
+}
+
+// If the account of the stack is not known at synthesis, principals of two accounts are refused, and one of another account is possible.
+func TestAccountsWithoutEnv(t *testing.T) {
+	needNode(t)
+	synthesize := func(id string, change func(awscdk.Stack, *infra.Props)) (reported, warned string) {
+		stack := awscdk.NewStack(awscdk.NewApp(&awscdk.AppProps{AnalyticsReporting: jsii.Bool(false)}), &id, nil)
+		p := shop(stack)
+		change(stack, p)
+		defer func() {
+			if r := recover(); r != nil {
+				reported = fmt.Sprint(r)
+			}
+			warned = strings.Join(warnings(stack), " ")
+		}()
+		infra.NewStepkeeper(stack, "Engine", p)
+		return "", ""
+	}
+	function := func(stack awscdk.Stack, p *infra.Props) {
+		role := awsiam.Role_FromRoleArn(stack, str("Far"), str("arn:aws:iam::999999999999:role/f"), nil)
+		p.Agents["shipping"] = infra.Agent{Function: awslambda.Function_FromFunctionAttributes(stack, str("Function"), &awslambda.FunctionAttributes{
+			FunctionArn: str("arn:aws:lambda:eu-central-1:999999999999:function:f"), Role: role,
+		})}
+	}
+	for _, x := range []struct {
+		name, operator, refused, warned string
+		change                          func(awscdk.Stack, *infra.Props)
+	}{
+		{"none", "", "", "", func(awscdk.Stack, *infra.Props) {}},
+		{"one", "arn:aws:iam::999999999999:role/ops", "", "Operators has arn:aws:iam::999999999999:role/ops of account 999999999999", func(awscdk.Stack, *infra.Props) {}},
+		{"function", "", "", `agent "shipping" has a Function of account 999999999999`, function},
+		{"same", "arn:aws:iam::999999999999:role/ops", "", "of account 999999999999", function},
+		{"other", "arn:aws:iam::111122223333:role/ops", `agent "shipping" has a Function of account 999999999999, and Operators has arn:aws:iam::111122223333:role/ops of account 111122223333`, "", function},
+	} {
+		reported, warned := synthesize(x.name, func(stack awscdk.Stack, p *infra.Props) {
+			if x.operator != "" {
+				p.Operators = []string{x.operator}
+			}
+			x.change(stack, p)
+		})
+		if !strings.Contains(reported, x.refused) || (x.refused == "") != (reported == "") {
+			t.Errorf("%s: refused with %q, want %q", x.name, reported, x.refused)
 		}
-	}()
-	engine.GrantAgent("notification", awsiam.Role_FromRoleArn(stack, str("Mailer"), str("arn:aws:iam::999999999999:role/mailer"), nil))
+		if x.refused == "" && (!strings.Contains(warned, x.warned) || (x.warned == "") == strings.Contains(warned, "set StackProps.Env")) {
+			t.Errorf("%s: warned of %q, want %q", x.name, warned, x.warned)
+		}
+	}
 }
 
 // Grants name what is allowed, and let the queues know.

@@ -31,8 +31,8 @@ type Props struct {
 	// RemovalPolicy of tables, queues, key and logs; default RETAIN, with deletion protection of
 	// the tables. DESTROY is for trying things out.
 	RemovalPolicy awscdk.RemovalPolicy
-	// Operators are ARNs of roles and users that may put messages of a dead-letter queue back where
-	// they came from. Except for them only the functions may send to the internal queues.
+	// Operators are ARNs of roles and users of the stack's account that may put messages of a dead-letter queue
+	// back where they came from. Except for them only the functions may send to the internal queues.
 	Operators []string
 
 	// SweepInterval is how often the Supervisor looks for what is overdue: whole minutes, 1 m (default) to
@@ -172,7 +172,7 @@ type Agent struct {
 	Folder string
 	// Function is one of your own that takes the queue as SQS events. A function made in this app
 	// gets its settings and permissions; of an imported one you have to see to both. Timeout must
-	// not be more than the function's.
+	// not be more than the function's. It must be of the stack's account.
 	Function awslambda.IFunction
 	// External: a process elsewhere takes requests-<name> and sends to replies. It needs
 	// permission to do so, and its role, which must be of the stack's account, among SenderARNs.

@@ -78,6 +78,9 @@ func (s *Stepkeeper) build() error {
 	for _, w := range s.assets.warnings {
 		s.warn("workflow", "%s", w)
 	}
+	if all := s.props.outsiders(); len(all) > 0 && *awscdk.Token_IsUnresolved(awscdk.Stack_Of(s.Construct).Account()) {
+		s.warn("account", "%s of account %s, and works in no stack of another one: set StackProps.Env, so that this is checked", all[0].what, all[0].account)
+	}
 	s.addKey()
 	s.addTables()
 	s.addQueues()
