@@ -6,6 +6,10 @@ BIN      := bin
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.2
 # The working copy, for `stepkeeper init` and `stepkeeper agent new`: -trimpath leaves it out everywhere else.
 LDFLAGS  := -ldflags "-X 'github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/scaffold.builtFrom=$(CURDIR)'"
+# The build profile, taken by `make profile`. Only programs that are run for their speed are built with it: it
+# compiles every package once more.
+PROFILE  := cmd/stepkeeper/default.pgo
+export GOFLAGS := $(shell $(GO) env GOFLAGS) -pgo=off
 # What shares memory between goroutines; the whole suite is race-all.
 RACE_PKGS ?= $(addprefix ./,client client/aws dev/api dev/embedded dev/memory dev/sqlite functions/agent/worker functions/scheduler functions/supervisor shared/engine shared/sqs shared/state)
 # Of their tests those that compute alone, or wait for ten seconds, add nothing but time to it.
@@ -28,11 +32,11 @@ help: ## List the targets
 
 .PHONY: build
 build: ## Build bin/stepkeeper
-	$(GO) build -trimpath $(LDFLAGS) -o $(BIN)/stepkeeper ./cmd/stepkeeper
+	$(GO) build -trimpath -pgo=auto $(LDFLAGS) -o $(BIN)/stepkeeper ./cmd/stepkeeper
 
 .PHONY: install
 install: ## Install stepkeeper into $GOBIN, or $(go env GOPATH)/bin
-	$(GO) install -trimpath $(LDFLAGS) ./cmd/stepkeeper
+	$(GO) install -trimpath -pgo=auto $(LDFLAGS) ./cmd/stepkeeper
 
 .PHONY: test
 test: ## Run the tests that need nothing but Go; test-infra runs those of the templates
@@ -109,8 +113,17 @@ soak: build ## The long run: real processes killed, frozen, cut off, audited (MI
 .PHONY: bench
 bench: build ## Measure; prints the figures and writes bench.json
 	$(GO) build -trimpath -pgo=off -o $(BIN)/floor ./verify/bench/floor
-	$(GO) build -trimpath -o $(BIN)/bench ./verify/bench
+	$(GO) build -trimpath -pgo=$(PROFILE) -o $(BIN)/bench ./verify/bench
 	$(BIN)/bench --out bench.json --binary $(BIN)/stepkeeper --floor $(BIN)/floor
+
+.PHONY: profile
+profile: ## Take the build profile of bin/stepkeeper anew, from the bench in the process and over HTTP
+	@# The bench runs in a folder whose name says nothing about this machine, because a profile holds it.
+	dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
+	$(GO) build -trimpath -pgo=off -o "$$dir/floor" ./verify/bench/floor && $(GO) build -trimpath -pgo=off -o "$$dir/bench" ./verify/bench && \
+	for part in throughput http; do \
+		"$$dir/bench" --only $$part --floor "$$dir/floor" --out "$$dir/bench.json" --cpuprofile "$$dir/$$part" || exit 1; done && \
+	$(GO) tool pprof -proto "$$dir/throughput" "$$dir/http" >"$$dir/merged" && mv "$$dir/merged" $(PROFILE) && ls -l $(PROFILE)
 
 .PHONY: cost
 cost: ## Measure what an order consumes on AWS, and what that costs (needs npm and a JDK)

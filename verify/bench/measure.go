@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/demo/process"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
@@ -100,35 +98,14 @@ func rounded(all []float64) []int {
 // measureHTTP runs the same orders over loopback, through the public client: one request to submit,
 // one to wait.
 func measureHTTP(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
-	opts, err := runtimeOptions(dir, operations(), map[string]string{"saga": saga})
+	s, err := serve(ctx, dir)
 	if err != nil {
 		return err
-	}
-	opts.Listen = "127.0.0.1:0"
-	address := make(chan string, 1)
-	opts.Ready = func(s embedded.Started) { address <- s.Address }
-	running, stop := context.WithCancel(ctx)
-	defer stop()
-	ended := make(chan error, 1)
-	go func() { ended <- embedded.Run(running, opts) }()
-	var c *client.Client
-	select {
-	case err := <-ended:
-		return err
-	case url := <-address:
-		if c, err = client.New(url); err != nil {
-			return err
-		}
 	}
 	var all []float64
 	for rep := range o.repeats {
 		got, err := load.Run(o.orders/3, o.concurrency, func(i int) error {
-			id := fmt.Sprintf("h-%d-%d", rep, i)
-			if _, err := c.Submit(ctx, client.Order{ID: id, Workflow: "saga", Content: json.RawMessage(body)}); err != nil {
-				return err
-			}
-			_, err := c.Wait(ctx, id)
-			return err
+			return s.one(ctx, fmt.Sprintf("h-%d-%d", rep, i))
 		})
 		if err != nil {
 			return err
@@ -137,8 +114,7 @@ func measureHTTP(ctx context.Context, o options, dir string, f *figures, w io.Wr
 	}
 	f.HTTPOrdersPerS = load.Median(all)
 	fmt.Fprintf(w, "over HTTP               %10.0f orders/s, two requests each, client on the same cores\n", f.HTTPOrdersPerS)
-	stop()
-	return <-ended
+	return s.close()
 }
 
 // measureAlone runs orders one after the other.
