@@ -2,8 +2,6 @@ package rawjson_test
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -88,48 +86,6 @@ func FuzzValidJSON(f *testing.F) {
 		f.Add([]byte(p))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) { agree(t, data) })
-}
-
-// Values within the bounds pass; the first bracket or number beyond them is refused with its place.
-func TestBounds(t *testing.T) {
-	digits := strings.Repeat("7", rawjson.MaxNumber-1)
-	deep, number := "arrays and objects are nested deeper than 2 levels at byte %d;", "a number is out of bounds: the one at byte %d has"
-	for text, want := range map[string]struct {
-		what string
-		at   int
-	}{
-		``:                            {},
-		`[[1],[2]]`:                   {},
-		`{"a":[1]}`:                   {},
-		`[[[`:                         {deep, 2},
-		`[{"a":[1]}]`:                 {deep, 6},
-		`["[[[","\"[[[\\"]`:           {},
-		`["[[[","\\",[[1]]]`:          {deep, 13},
-		`]]]][[`:                      {}, // no JSON; its parser says so
-		`["unclosed [[[[[[[[`:         {},
-		`-` + digits:                  {},
-		`[` + digits + `7]`:           {},
-		`[-` + digits + `7]`:          {number, 1},
-		`{"a":0.` + digits:            {number, 5},
-		`["` + digits + `777"]`:       {},
-		`{"` + digits + `777":1e999}`: {},
-		`[1e-999,1E+000999,1e0]`:      {},
-		`[1, 1e1000]`:                 {number, 4},
-		`-1E-1000`:                    {number, 0},
-		`[1e9999999]`:                 {number, 1},
-		`1.0000000e1234`:              {number, 0},
-	} {
-		err := rawjson.CheckLevels([]byte(text), 2)
-		if want.what == "" {
-			if err != nil {
-				t.Errorf("%s: %v", text, err)
-			}
-			continue
-		}
-		if err == nil || !strings.HasPrefix(err.Error(), fmt.Sprintf(want.what, want.at)) || errors.Is(err, rawjson.ErrNumber) != (want.what == number) {
-			t.Errorf("%s: %v, want one at byte %d", text, err, want.at)
-		}
-	}
 }
 
 // A text is written with as few escapes as JSON allows.

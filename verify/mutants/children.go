@@ -61,5 +61,6 @@ var ofChildren = []Mutant{
 	{Name: "P40-id-of-a-child-of-any-length", File: "shared/core/definition.go", Func: "Parent.ChildID", Old: "len(id) <= MaxID", New: "true"},
 	{Name: "P40-any-depth", File: "shared/workflow/source/each.go", Func: "builder.child", Old: "depth(def) >= core.MaxChildDepth", New: "false"},
 	{Name: "P22-child-hides-its-point-of-no-return", File: "shared/workflow/source/each.go", Func: "builder.each", Old: "s.PointOfNoReturn || child.Steps[i].PointOfNoReturn", New: "s.PointOfNoReturn || child.Steps[i].PointOfNoReturn && false"},
-	{Name: "codec-order-with-tilde", File: "shared/message/submit.go", Func: "SubmitOrder.Check", Old: "!orderID(o.OrderID)", New: "!taskPattern.MatchString(o.OrderID)"},
+	{Name: "codec-order-with-tilde", File: "shared/message/submit.go", Func: "SubmitOrder.checkFields",
+		Old: "!orderID(o.OrderID)", New: "!taskPattern.MatchString(o.OrderID)"},
 }

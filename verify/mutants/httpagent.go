@@ -99,5 +99,6 @@ var ofHTTPAgent = []Mutant{
 	{Name: "httpagent-unsolicited-bytes-are-logged", File: httpCall, Func: "Service.exchange", Old: "guardStandardLog()", New: "_ = 0"},
 
 	// How deep.
-	{Name: "httpagent-answer-of-any-depth", File: "functions/agent/httpagent/response.go", Func: "answer.output", Old: "rawjson.CheckBounds(body)", New: "rawjson.CheckBounds(nil)"},
+	{Name: "httpagent-answer-of-any-depth", File: "functions/agent/httpagent/response.go", Func: "answer.output",
+		Old: "rawjson.CheckLoose(body, rawjson.MaxLevels)", New: "rawjson.CheckLoose(body, 10_000)"},
 }

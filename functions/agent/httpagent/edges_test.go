@@ -232,7 +232,7 @@ func TestTextsOfFailures(t *testing.T) {
 		"control codes": {422, `{"message":"a\nb\u0007c"}`, "POST /charge answered 422, refused: a b c"},
 		"all forms":     {422, `{"title":"t","detail":"d","message":"m","error":"e"}`, "POST /charge answered 422, refused: t: d: m: e"},
 		"an object":     {422, `{"title":"t","error":{"code":"c","message":"n"}}`, "POST /charge answered 422, refused: t: c: n"},
-		"not JSON":      {200, "OK", "POST /charge was done, but its answer is not JSON; let the service answer JSON, or say output: ignore"},
+		"not JSON":      {200, "OK", "POST /charge was done, but its answer cannot be read: it is not JSON at byte 0: invalid character 'O' at start of value; let the service answer JSON, or say output: ignore"},
 		"200 letters":   {422, `{"message":"` + strings.Repeat("é", 200) + `"}`, "POST /charge answered 422, refused: " + strings.Repeat("é", 200)},
 		"201 letters":   {422, `{"message":"` + strings.Repeat("é", 201) + `"}`, "POST /charge answered 422, refused: " + strings.Repeat("é", 200) + "…"},
 	} {
