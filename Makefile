@@ -196,8 +196,7 @@ smoke: build ## Send orders through a deployment and audit them: make smoke STAC
 	$(BIN)/stepkeeper smoke --stack $(STACK) $(if $(REGION),--region $(REGION)) $(ARGS)
 
 .PHONY: test-infra
-test-infra: need-node ## Test the templates (needs Node), and the Scheduler beside an earlier version of it (needs the history)
-	$(GO) test -count=1 -v ./functions/scheduler/bootstrap
+test-infra: need-node ## Test the templates (needs Node)
 	STEPKEEPER_NEED_NODE=1 JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20 $(GO) test -count=1 ./infra/...
 
 CHROMIUM ?= $(or $(shell command -v chromium || command -v chromium-browser || command -v google-chrome),chromium)

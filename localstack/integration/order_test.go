@@ -156,7 +156,7 @@ func (o *order) reached() string {
 type step struct {
 	ProcessState string
 	LockedBy     string
-	CompleteBy   string
+	CompleteBy   int64 // milliseconds since 1970
 	FailureCount int
 	Attempt      int
 }
@@ -166,7 +166,7 @@ type task struct {
 	OrderID      string
 	ProcessState string
 	LockedBy     string
-	CompleteBy   string
+	CompleteBy   int64 // milliseconds since 1970
 	FailureCount int
 	Version      int
 	Bucket       string `json:"bucket"` // of the index; no longer "due#…" once the end was reported

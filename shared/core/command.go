@@ -300,7 +300,7 @@ func (r *deciding) restart(e Resubmit) {
 	t.ProcessState, t.Why = Processing, ""
 	t.EndStep, t.EndCode, t.EndText, t.Output = "", "", "", nil
 	t.Run++
-	t.Hops, t.Claims, t.DeadlineSeq = 0, 0, 0
+	t.Hops, t.DeadlineSeq = 0, 0
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		verdicts, given := s.Answers, s.Corrected
@@ -430,7 +430,7 @@ func (r *deciding) lastActivity(i int) Time {
 	if r.def != nil {
 		skew = r.def.Agents[r.def.Steps[i].Agent].ClockSkew
 	}
-	return r.t.Steps[i].LastStopBy.Add(skew)
+	return r.t.Steps[i].LastStop().Add(skew)
 }
 
 // closeCommand is the operator's decision to end a task as it stands (P48). Its steps keep their states: what

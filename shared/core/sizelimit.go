@@ -143,7 +143,7 @@ func unknownSize(fields map[string]json.RawMessage) (n int) {
 func longest(def *Definition, t *Task) *Task {
 	c, far := t.clone(), farAfter(t)
 	c.Version, c.ProcessState, c.Phase, c.Why, c.CancelAsked, c.Attention = maxCount, Compensating, Forward, WhyOperator, true, true
-	for _, n := range []*int{&c.Run, &c.Command, &c.Hops, &c.Claims, &c.StatusSeq, &c.StartSeq, &c.EndSeq, &c.EndCommand, &c.DeadlineSeq} {
+	for _, n := range []*int{&c.Run, &c.Command, &c.Hops, &c.StatusSeq, &c.StartSeq, &c.EndSeq, &c.EndCommand, &c.DeadlineSeq} {
 		*n = maxCount
 	}
 	for _, at := range []*Time{&c.StartAt, &c.Ended, &c.Deadline, &c.ResendAt, &c.Due} {
@@ -187,7 +187,7 @@ func longestStep(t *Task, d *StepDefinition, s *Step, cause string, reported boo
 	far := farAfter(t)
 	c := Step{
 		Name: d.Name, State: Compensating, LockedBy: strings.Repeat("x", maxName), Attempt: manyOf, First: manyOf, FailureCount: manyOf,
-		Cause: cause, FirstAt: far - 1, ClaimedAt: far, CompleteBy: far - 2, StopBy: far - 3, QuietBy: far - 4, LastStopBy: far - 5,
+		Cause: cause, FirstAt: far - 1, ClaimedAt: far, CompleteBy: far - 2, StopBy: far - 3, QuietBy: far - 4, UndoStopBy: far - 5,
 		WakeAt: far, Allowance: longTime, Queued: longTime, FinishedAt: far, EndState: Compensating, NoEffect: far - 6,
 		Error:    &StepError{Code: strings.Repeat("x", cutCode), At: far, Attempt: manyOf, Since: far, Polling: far},
 		Resolved: &Resolved{Fact: NotHappened, Command: manyOf, At: far},

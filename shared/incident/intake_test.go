@@ -55,7 +55,7 @@ func TestRefusedOrdersBesideOrdersInError(t *testing.T) {
 	}
 }
 
-// It has an alert of its own also if no further incident of orders can be told apart.
+// It has an alert of its own also if no further incident of orders can be notified apart.
 func TestRefusedOrdersBesideTheMostIncidents(t *testing.T) {
 	d := newDesk(t, nil)
 	for i := range incident.MostOpen {

@@ -26,7 +26,7 @@ func stopped(keyRetention core.Duration) (*core.Task, *core.Definition) {
 	d.Link()
 	return &core.Task{OrderID: "o-1", Version: 4, Workflow: "order", Definition: "abc", ProcessState: core.Error, Phase: core.Forward, Command: 2, Created: t0, Ended: t0 + 5000,
 		EndStep: "charge", EndCode: "timeout", EndText: "no answer",
-		Steps: []core.Step{{Name: "charge", State: core.Failed, Attempt: 1, First: 1, FirstAt: t0, ClaimedAt: t0, LastStopBy: t0 + 60_000, QuietBy: t0 + 60_000, FailureCount: 1}}}, d
+		Steps: []core.Step{{Name: "charge", State: core.Failed, Attempt: 1, First: 1, FirstAt: t0, ClaimedAt: t0, QuietBy: t0 + 60_000, FailureCount: 1}}}, d
 }
 
 // What a task accepts is what the decision says, at that time: not a rule of this package.

@@ -358,11 +358,11 @@ func errorOf(b core.UndoReason) *TaskError {
 func stepOf(s *core.Step, def *core.StepDefinition) Step {
 	v := Step{
 		Name: s.Name, State: s.State, Attempts: s.Attempt, Failures: s.FailureCount,
-		LockedBy: s.LockedBy, FirstAt: s.FirstAt, ClaimedAt: s.ClaimedAt, CompleteBy: s.CompleteBy,
+		LockedBy: s.LockedBy, FirstAt: s.FirstClaim(), ClaimedAt: s.ClaimedAt, CompleteBy: s.CompleteBy,
 		StopBy: s.StopBy, WakeAt: s.WakeAt, FinishedAt: s.FinishedAt,
 		Output: s.Output, Error: s.Error, FailedAs: s.FailureCode, NoEffect: s.NoEffect, Resolved: s.Resolved, Corrected: s.Corrected, Progress: s.Progress,
 	}
-	undo := Undo{Running: s.Undo, Failures: s.UndoFailures, QuietBy: s.QuietBy}
+	undo := Undo{Running: s.Undo, Failures: s.UndoFailures, QuietBy: s.Quiet()}
 	if def != nil {
 		v.Agent, v.Operation, v.Grade, v.NoReturn = def.AskedAgent(s), def.Operation, def.Grade, def.PointOfNoReturn
 		v.After = def.After

@@ -88,7 +88,7 @@ var ofCore = []Mutant{
 	{Name: "P21-undo-that-waits-is-never-reported", File: advance, Func: "deciding.undoStep", Old: "if r.notifies(StatusUndoing) {", New: "if false {"},
 	{Name: "P21-undo-that-waits-is-reported-unasked", File: advance, Func: "deciding.undoStep", Old: "if r.notifies(StatusUndoing) {", New: "if r.t.ReplyTo != \"\" {"},
 	{Name: "P19-failure-during-undo-stops-the-undo", File: reply, Func: "deciding.applyPolicy", Old: "case Compensating:\n\t\tr.advance()", New: "case Compensating:"},
-	{Name: "I16-lock-is-never-released", File: reply, Func: "Step.release", Old: `s.LockedBy, s.Cause, s.CompleteBy, s.StopBy, s.WakeAt, s.Progress = "", "", 0`, New: `s.Cause, s.CompleteBy, s.StopBy, s.WakeAt, s.Progress = "", 0`},
+	{Name: "I16-lock-is-never-released", File: reply, Func: "Step.release", Old: `s.LockedBy, s.Cause, s.CompleteBy, s.WakeAt, s.Progress = "", "", 0`, New: `s.Cause, s.CompleteBy, s.WakeAt, s.Progress = "", 0`},
 
 	// What the Supervisor does.
 	{Name: "P16-overdue-before-its-time", File: overdue, Func: "deciding.doOverdue", Old: "if !passed(s.CompleteBy, r.at.Now) {", New: "if s.CompleteBy == 0 {"},
@@ -344,13 +344,17 @@ var ofCore = []Mutant{
 	{Name: "P7-handed-back-step-is-not-undone", File: advance, Func: "deciding.nextToUndo", Old: "s.State != Compensated &&", New: "s.State != Compensated && s.State != Pending &&"},
 	{Name: "I9-undo-in-the-order-of-the-dos", File: advance, Func: "deciding.nextToUndo", Old: "s.First > r.t.Steps[found].First", New: "s.First < r.t.Steps[found].First"},
 	{Name: "P21-no-quiet-time", File: advance, Func: "deciding.undoStep", Old: "case r.at.Now <= quiet:", New: "case false:"},
-	{Name: "P21-quiet-time-without-the-skew", File: advance, Func: "deciding.undoStep", Old: "s.QuietBy.Add(r.def.Agents[d.Agent].ClockSkew)", New: "s.QuietBy"},
+	{Name: "P21-quiet-time-without-the-skew", File: advance, Func: "deciding.undoStep", Old: "s.Quiet().Add(r.def.Agents[d.Agent].ClockSkew)", New: "s.Quiet()"},
 	{Name: "P21-undo-while-the-do-is-in-flight", File: advance, Func: "deciding.undoStep", Old: "case s.State == Processing:\n\t\treturn false\n\tcase r.at.Now <= quiet:", New: "case s.State != Processing && r.at.Now <= quiet:"},
 	{Name: "P21-idempotent-is-taken-for-fenced", File: advance, Func: "deciding.undoStep", Old: "d.Grade == Fenced", New: "d.Grade != Plain"},
 	{Name: "P21-plain-is-taken-for-fenced", File: advance, Func: "deciding.undoStep", Old: "d.Grade == Fenced", New: "d.Grade != Idempotent"},
 	{Name: "P22-no-undo-while-the-do-is-in-flight", File: advance, Func: "deciding.undoStep", Old: "if s.State == Processing {\n\t\t\treturn false\n\t\t}", New: ""},
-	{Name: "P21-quiet-time-of-the-last-attempt-only", File: call, Func: "callKind.start", Old: "s.QuietBy = latest(s.QuietBy, s.StopBy)", New: "s.QuietBy = s.StopBy",
-		Equivalent: "A step's allowance never shrinks within a run and its timeout is fixed, so a later claim has a later stopBy unless the Scheduler's clock goes back by more than the time between two claims; such a clock is outside of the declared skew, which is the assumption of P21."},
+	{Name: "P21-attempt-of-a-do-counts-as-an-undo", File: "shared/core/task.go", Func: "Step.endAttempt", Old: "if s.Undo {", New: "if true {"},
+	{Name: "P21-quiet-time-without-the-present-attempt", File: "shared/core/task.go", Func: "Step.Quiet", Old: "if s.Undo {", New: "if true {"},
+	{Name: "P18-last-stop-forgets-undos", File: "shared/core/task.go", Func: "Step.LastStop", Old: "latest(s.QuietBy, s.UndoStopBy)", New: "s.QuietBy"},
+	{Name: "P18-first-claim-is-the-last", File: advance, Func: "deciding.take", Old: "case s.FirstAt == 0:", New: "case true:"},
+	{Name: "P7-first-claims-are-not-numbered", File: advance, Func: "deciding.take", Old: "s.First = last + 1", New: "s.First = 1"},
+	{Name: "P21-quiet-time-of-the-last-attempt-only", File: "shared/core/task.go", Func: "Step.endAttempt", Old: "s.QuietBy = latest(s.QuietBy, s.StopBy)", New: "s.QuietBy = s.StopBy"},
 
 	// The index.
 	{Name: "I21-due-is-pushed-too-late", File: index, Func: "reindex", Old: "t.Due = earliest(t.Due, live)", New: "t.Due = latest(t.Due, live)"},

@@ -15,7 +15,7 @@ var ofLongWork = []Mutant{
 	{Name: "P43-until-is-ignored", File: progressFile, Func: "deciding.progressed", Old: "until := e.Until", New: "until := Time(0)"},
 	{Name: "P43-death-is-found-at-stopby", File: progressFile, Func: "deciding.firstCompleteBy", Old: "if !r.long(i) {", New: "if s != nil {"},
 	{Name: "P43-a-long-undo", File: progressFile, Func: "deciding.long", Old: " && !r.t.Steps[i].Undo", New: ""},
-	{Name: "P43-progress-of-the-last-attempt-stays", File: "shared/core/reply.go", Func: "Step.release", Old: "0, 0, 0, nil", New: "0, 0, 0, s.Progress"},
+	{Name: "P43-progress-of-the-last-attempt-stays", File: "shared/core/reply.go", Func: "Step.release", Old: "0, 0, nil", New: "0, 0, s.Progress"},
 	{Name: "P43-progress-of-the-do-is-shown-in-its-undo", File: "shared/core/kind_call.go", Func: "deciding.takeCall", Old: ", nil\n", New: ", s.Progress\n"},
 	{Name: "P43-what-has-reported-is-in-a-queue", File: "shared/core/overdue.go", Func: "deciding.doOverdue", Old: "e.Backlog && s.Progress == nil", New: "e.Backlog"},
 	{Name: "P43-progress-status-is-never-sent", File: progressFile, Func: "deciding.progressed", Old: "if r.notifies(StatusProgress) {", New: "if false {"},

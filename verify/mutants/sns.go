@@ -2,7 +2,7 @@ package mutants
 
 // ofSNS are mutants of the alerts: what they say, and how they are sent to SNS.
 var ofSNS = []Mutant{
-	{Name: "sns-alert-without-attempts", File: "shared/core/end.go", Func: "deciding.alert", Old: "a.Attempts, a.FirstTry, a.LastTry = t.Steps[i].Attempt, t.Steps[i].FirstAt, t.Steps[i].ClaimedAt", New: "a.FirstTry, a.LastTry = t.Steps[i].FirstAt, t.Steps[i].ClaimedAt"},
+	{Name: "sns-alert-without-attempts", File: "shared/core/end.go", Func: "deciding.alert", Old: "a.Attempts, a.FirstTry, a.LastTry = t.Steps[i].Attempt, t.Steps[i].FirstClaim(), t.Steps[i].ClaimedAt", New: "a.FirstTry, a.LastTry = t.Steps[i].FirstClaim(), t.Steps[i].ClaimedAt"},
 	{Name: "sns-alert-without-its-key", File: "shared/core/end.go", Func: "deciding.alert", Old: "if t.Steps[i].Attempted() {", New: "if false {"},
 	{Name: "sns-alert-without-phase-and-run", File: "shared/core/end.go", Func: "deciding.alert", Old: "Run: t.Run, Command: t.EndCommand, Phase: t.Phase,", New: "Command: t.EndCommand,"},
 	{Name: "sns-alert-without-workflow", File: "shared/core/end.go", Func: "deciding.alert", Old: " Workflow: t.Workflow,", New: ""},

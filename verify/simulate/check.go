@@ -643,7 +643,7 @@ func (m *move) claimed(was, s *core.Step, d *core.StepDefinition) {
 	}
 	if d.Grade != core.Fenced {
 		m.did("P21")
-		if quiet := s.QuietBy.Add(m.def.Agents[d.Agent].ClockSkew); s.ClaimedAt <= quiet {
+		if quiet := s.Quiet().Add(m.def.Agents[d.Agent].ClockSkew); s.ClaimedAt <= quiet {
 			m.fail("P21", "the undo of step %s is claimed at %s; a call may be under way until %s", s.Name, s.ClaimedAt, quiet)
 		}
 	}

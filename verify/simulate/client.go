@@ -338,7 +338,7 @@ func (w *simulation) aim(o *order) string {
 // believed: a fact about the step may be taken, so that it must be true.
 func (w *simulation) believed(t *core.Task, step string) bool {
 	s := t.Step(step)
-	return t.ProcessState == core.Error && inDoubt(s) && core.Time(w.start+w.now+w.skew()) > s.LastStopBy
+	return t.ProcessState == core.Error && inDoubt(s) && core.Time(w.start+w.now+w.skew()) > s.LastStop()
 }
 
 // instruct sends a command.
@@ -371,7 +371,7 @@ func (w *simulation) fact(t *core.Task) (string, core.Fact) {
 		doubtful := inDoubt(s)
 		// What was stated since the last claim needs no repetition.
 		stated := s.Resolved != nil && s.Resolved.At > s.ClaimedAt
-		if !doubtful || stated || svc != nil && svc.pending > 0 || now <= s.LastStopBy.Add(def.Agents[d.Agent].ClockSkew) {
+		if !doubtful || stated || svc != nil && svc.pending > 0 || now <= s.LastStop().Add(def.Agents[d.Agent].ClockSkew) {
 			continue
 		}
 		switch {

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 
@@ -375,7 +376,7 @@ func (m *model) judgeCancel(c *message.Control) (yes bool, act func()) {
 func (m *model) silent() bool {
 	for i := range m.t.Steps {
 		s := &m.t.Steps[i]
-		last := s.LastStopBy.Add(m.def.Agents[m.def.Steps[i].Agent].ClockSkew)
+		last := s.LastStop().Add(m.def.Agents[m.def.Steps[i].Agent].ClockSkew)
 		if s.InFlight() || s.Attempted() && m.now <= last {
 			return false
 		}
@@ -437,7 +438,7 @@ func (m *model) knownUntil(i int) core.Time {
 	if agent.KeyRetention == 0 {
 		return 1 << 62
 	}
-	from := s.FirstAt
+	from := cmp.Or(s.FirstClaim(), m.now)
 	if s.Resolved != nil {
 		if from = max(from, s.Resolved.At); s.Resolved.At > s.ClaimedAt {
 			from = m.now
@@ -489,7 +490,7 @@ func (m *model) restart(c *message.Control) {
 	m.leave(core.Processing, "")
 	t := m.t
 	t.Run++
-	t.Hops, t.Claims, t.DeadlineSeq = 0, 0, 0
+	t.Hops, t.DeadlineSeq = 0, 0
 	for i := range t.Steps {
 		verdicts := verdictsOf(&t.Steps[i])
 		kept := t.Steps[i].Answers != nil
@@ -517,7 +518,7 @@ func (m *model) renew(c *message.Control) {
 // resolvable: in doubt, and no agent can be at work on it.
 func (m *model) resolvable(i int) bool {
 	s := &m.t.Steps[i]
-	return s.State != core.Waiting && m.def.Steps[i].Answer == nil && s.Attempted() && waits(s) && m.now > s.LastStopBy.Add(m.def.Agents[m.def.Steps[i].Agent].ClockSkew)
+	return s.State != core.Waiting && m.def.Steps[i].Answer == nil && s.Attempted() && waits(s) && m.now > s.LastStop().Add(m.def.Agents[m.def.Steps[i].Agent].ClockSkew)
 }
 
 // outputStated: of a step that becomes Processed, and only what fits.

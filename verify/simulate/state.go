@@ -258,7 +258,7 @@ func (d *driver) row(h *digest, r *row, now int64) {
 		h.text(fmt.Sprint(t.Removed))
 	}
 	h.yes(t.CancelAsked, t.Attention, t.ReplyTo != "", t.Output != nil)
-	for _, n := range [...]int{t.Run, t.Command, t.Hops, t.Claims, t.StatusSeq, t.StartSeq, t.EndSeq, t.EndCommand, t.DeadlineSeq, len(t.Steps), len(t.Verdicts)} {
+	for _, n := range [...]int{t.Run, t.Command, t.Hops, t.StatusSeq, t.StartSeq, t.EndSeq, t.EndCommand, t.DeadlineSeq, len(t.Steps), len(t.Verdicts)} {
 		h.number(int64(n))
 	}
 	for i := range t.Verdicts {
@@ -348,8 +348,8 @@ func (d *driver) step(h *digest, s *core.Step, now, slack int64) {
 	h.moment(s.CompleteBy, now, 0)
 	h.moment(s.WakeAt, now, 0)
 	h.moment(s.StopBy, now, slack)
-	h.moment(s.QuietBy, now, slack)
-	h.moment(s.LastStopBy, now, slack)
+	h.moment(s.Quiet(), now, slack)
+	h.moment(s.LastStop(), now, slack)
 	if s.InFlight() {
 		h.number(int64(s.ClaimedAt) - now)
 	}
@@ -357,7 +357,7 @@ func (d *driver) step(h *digest, s *core.Step, now, slack int64) {
 		h.number(int64(since) - now)
 	}
 	if d.w.kept() > 0 && s.First > 0 {
-		h.number(int64(s.FirstAt) - now)
+		h.number(int64(s.FirstClaim()) - now)
 	}
 	if s.Error != nil {
 		h.text(s.Error.Code)

@@ -175,7 +175,7 @@ func TestItemOfAnOrder(t *testing.T) {
 		}
 	}
 	expect("the order", shown(item, ""), "Processing stance-1 "+times("seat")+" -")
-	expect("pay", shown(item, "pay"), "Processing stance-1 "+times("pay")+" 0")
+	expect("pay", shown(item, "pay"), "Processing stance-1 "+times("pay")+" -")
 	if times("seat") >= times("pay") {
 		t.Errorf("the quick step is to be done by %s, the slow one by %s", times("seat"), times("pay"))
 	}
@@ -185,7 +185,7 @@ func TestItemOfAnOrder(t *testing.T) {
 	d.take(two, "replies", "AROAAGENT:x", reply("seat", "inventory", core.OutcomeDone))
 	item = d.Item("tasks", "o-1")
 	expect("the order, claimed by two", shown(item, ""), "Processing stance-2 "+times("print")+" -")
-	expect("pay, unchanged", shown(item, "pay"), "Processing stance-1 "+times("pay")+" 0")
+	expect("pay, unchanged", shown(item, "pay"), "Processing stance-1 "+times("pay")+" -")
 	expect("seat", shown(item, "seat"), "Processed - - -")
 
 	d.take(two, "replies", "AROAAGENT:x", reply("pay", "payment", core.OutcomeRetryLater))
