@@ -19,7 +19,7 @@ func Decide(def *Definition, order []byte, task *Task, ev Event, at At) (Decisio
 		return Decision{}, err
 	}
 	r := &deciding{def: def, order: order, t: task.clone(), at: at, cause: causeOf(ev, task), supervisor: bySupervisor(ev)}
-	_, r.from = commandOf(ev)
+	_, r.from, r.number = commandOf(ev)
 	var ignored string
 	if v := task.verdictOf(ev); v != nil {
 		r.verdict, ignored = v, "this command already has a verdict"
@@ -58,6 +58,7 @@ type deciding struct {
 	effects    []Effect
 	verdict    *Verdict
 	from       Sender                  // of the command
+	number     int                     // command number that the event carries, or noNumber
 	items      map[int]json.RawMessage // of the list of step itemsOf, as far as they are needed
 	itemsOf    int
 	asked      bool // by its parent: where it is at an end, that is sent again

@@ -176,6 +176,10 @@ func longest(def *Definition, t *Task) *Task {
 			c.Verdicts[i].By, c.Verdicts[i].Note = t.Verdicts[i].By, t.Verdicts[i].Note
 		}
 	}
+	c.Refused = map[string][]string{}
+	for _, command := range [...]string{"cancel", "undo", "resubmit", "resolve", "close", "move", "answer", aheadCommand} {
+		c.Refused[command] = slices.Repeat([]string{shortHash(command)}, maxRefused)
+	}
 	for i := range c.Steps {
 		c.Steps[i] = longestStep(c, &def.Steps[i], &t.Steps[i], cause, def.Notifies(StatusStepFinished))
 	}

@@ -55,10 +55,11 @@ type Task struct {
 	Phase        Phase // while in Error
 	Why          Why   // while Compensating and after
 	Run          int   // P2
-	Command      int   // number of accepted commands (P5)
+	Command      int   // number that a command must carry; grows with each accepted one, and when a list in Refused is full (P5)
 	Verdicts     []Verdict
-	Attempts     []Attempt // the last that did not end done, oldest first; see maxAttempts
-	Earlier      Earlier   // those before them
+	Refused      map[string][]string // short hashes of the IDs of refused commands of this run, by command; see remember
+	Attempts     []Attempt           // the last that did not end done, oldest first; see maxAttempts
+	Earlier      Earlier             // those before them
 	CancelAsked  bool
 	Hops         int // forward claims since the last command (P23)
 	StatusSeq    int // sequence number of the last status message

@@ -58,6 +58,9 @@ func fill(t testing.TB, v reflect.Value, n *int64) {
 	case map[string]int:
 		v.Set(reflect.ValueOf(map[string]int{"gone": int(*n)}))
 		return
+	case map[string][]string:
+		v.Set(reflect.ValueOf(map[string][]string{"cancel": {fmt.Sprintf("hash-%d", *n), "another"}, "answer": {"third"}}))
+		return
 	case map[string]json.RawMessage:
 		v.Set(reflect.ValueOf(map[string]json.RawMessage{fmt.Sprintf("new-%d", *n): json.RawMessage("[1]"), "also": json.RawMessage(`"x"`)}))
 		return

@@ -202,7 +202,7 @@ var ofCore = []Mutant{
 	{Name: "P36-one-id-gets-two-verdicts", File: "shared/core/command.go", Func: "Task.verdictOf", Old: "if v := t.Steps[i].verdictOf(id); v != nil {", New: "if v := t.Steps[i].verdictOf(id); v != nil && false {"},
 	{Name: "P36-one-verdict-is-kept", File: answerFile, Func: "deciding.keepVerdict", Old: "len(all)-maxVerdicts", New: "len(all)-1"},
 	{Name: "P36-verdicts-end-with-the-run", File: "shared/core/command.go", Func: "deciding.restart", Old: "if verdicts != nil {", New: "if false {"},
-	{Name: "P36-a-refused-token-is-stored", File: answerFile, Func: "deciding.refuseAnswer", Old: "case e.Token:", New: "case false:"},
+	{Name: "P36-a-refused-token-is-stored", File: answerFile, Func: "deciding.refuseAnswer", Old: "if !e.Token {", New: "if true {"},
 	{Name: "P36-refusals-take-the-reserve", File: answerFile, Func: "deciding.keepVerdict", Old: "!r.at.SizeLimit.keepsReserve(r.def, r.t)", New: "false"},
 	{Name: "P36-events-take-the-reserve", File: answerFile, Func: "deciding.newVote", Old: "event && !r.holdsVote(i, vote)", New: "false"},
 	{Name: "P36-the-excluded-are-accepted-after-the-decision", File: answerFile, Func: "deciding.voteOf", Old: "why != \"\" {", New: "why != \"\" && !s.decided() {"},

@@ -131,19 +131,31 @@ func (m *move) did(names ...string) {
 	}
 }
 
-// keptVerdict: the task has a verdict of the command before this commit.
-func (m *move) keptVerdict(id string) bool {
-	return m.before != nil && slices.ContainsFunc(m.before.Verdicts, func(v core.Verdict) bool { return v.ID == id })
+// keptAccepted reports whether the task surely had the command as accepted when it decided it once more: it had that verdict before this
+// commit, and the verdicts that the commit stored cannot have pushed it out.
+func (m *move) keptAccepted(id string) bool {
+	if m.before == nil {
+		return false
+	}
+	at := slices.IndexFunc(m.before.Verdicts, func(v core.Verdict) bool { return v.ID == id && v.Accepted })
+	added := 0
+	for _, v := range m.after.Verdicts {
+		if !slices.Contains(m.before.Verdicts, v) {
+			added++
+		}
+	}
+	return at >= 0 && len(m.before.Verdicts)-at+added-1 <= 8
 }
 
 // verdicts: one ID, one answer, unless eight later ones have replaced it: then a copy of an accepted command is refused
-// for its number. Numbers grow by accepted commands (P5); a Cancel that was refused stays refused for its run (P17).
+// for its number. What was refused once stays refused in its run. Numbers grow by accepted commands, and by one if the list of
+// refused commands is full (P5); a Cancel that was refused stays refused for its run (P17).
 func (m *move) verdicts() {
 	m.did("P5", "P17")
 	accepted := 0
 	for _, v := range m.after.Verdicts {
 		was, known := m.o.seen.verdicts[v.ID]
-		if known && was != v.Accepted && (v.Accepted || m.keptVerdict(v.ID)) {
+		if known && was != v.Accepted && (v.Accepted || m.keptAccepted(v.ID)) {
 			m.fail("P5", "command %s was answered %v and now %v", v.ID, was, v.Accepted)
 		}
 		if known {
@@ -171,9 +183,23 @@ func (m *move) verdicts() {
 		was = m.before.Command
 		m.commanded = m.commanded || m.after.Parent != nil && m.after.Run > m.before.Run // by a parent that was resubmitted (P41)
 	}
-	if d := m.after.Command - was; d < 0 || d > accepted {
+	if d := m.after.Command - was; d < 0 || d > accepted+m.emptied() {
 		m.fail("P5", "the command number went from %d to %d with %d accepted commands", was, m.after.Command, accepted)
 	}
+}
+
+// emptied returns how many full lists of refused commands became shorter, although the run is the same.
+func (m *move) emptied() (n int) {
+	if m.before == nil || m.before.Run != m.after.Run {
+		return 0
+	}
+	// in any order: it is a count
+	for kind, all := range m.before.Refused {
+		if len(all) == mostRefused && len(m.after.Refused[kind]) < mostRefused {
+			n++
+		}
+	}
+	return n
 }
 
 const oldRun = "the order was resubmitted since; look at it and cancel the new run"

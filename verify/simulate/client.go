@@ -242,7 +242,30 @@ func (w *simulation) interfere(o *order) {
 			}
 		}
 	}
-	w.instruct(o, *c, w.choose("by", o.id, 2, 0.5) == 1 || w.embedded)
+	direct := w.choose("by", o.id, 2, 0.5) == 1 || w.embedded
+	w.instruct(o, *c, direct)
+	if w.choose("insists", o.id, 2, 0.05) == 1 {
+		w.insist(o, *c, direct)
+	}
+}
+
+// insist is a person who sends a command again and again, each time under a new ID and with the number that stands then, and whose
+// first message comes once more at the end.
+func (w *simulation) insist(o *order, c message.Control, direct bool) {
+	first, after := c, int64(0)
+	for range 8 + w.choose("insists", o.id+"/times", 12, 0.5) {
+		o.commands++
+		c.ID = fmt.Sprintf("%s-c%d", strings.ReplaceAll(o.id, "~", "."), o.commands)
+		next := c
+		after += 1 + w.spread("insists", o.id, 2_000)
+		w.after(after, func() {
+			if t := w.store.task(o.id); t != nil && next.Kind != message.Cancel {
+				next.Command = t.Command
+			}
+			w.instruct(o, next, direct)
+		})
+	}
+	w.after(after+1+w.spread("insists", o.id+"/first", 60_000), func() { w.instruct(o, first, direct) })
 }
 
 // command makes a command of what the person sees.

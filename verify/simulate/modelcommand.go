@@ -2,7 +2,10 @@ package simulate
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -109,13 +112,48 @@ func (m *model) command(c *message.Control) {
 		return
 	}
 	m.changed = true
-	all := append(slices.Clone(m.t.Verdicts), core.Verdict{ID: c.ID, Command: string(c.Kind), Accepted: yes})
-	m.t.Verdicts = all[max(0, len(all)-8):]
+	switch {
+	case yes || c.Kind == message.Cancel:
+	case c.Command == m.t.Command:
+		m.remember(string(c.Kind), c.ID)
+	case c.Command > m.t.Command:
+		m.remember("command", c.ID)
+	}
+	m.t.Verdicts = lastEight(m.t.Verdicts, core.Verdict{ID: c.ID, Command: string(c.Kind), Accepted: yes})
 	m.reported(yes)
 	if yes && act != nil {
 		m.t.Command++
 		act()
 	}
+}
+
+// mostRefused is how many refused commands of a kind a task remembers in a run.
+const mostRefused = 16
+
+// remember: P5, P17, P36: what was refused once stays refused in its run.
+func (m *model) remember(kind, id string) {
+	refused := maps.Clone(m.t.Refused)
+	if refused == nil {
+		refused = map[string][]string{}
+	}
+	all := slices.Clone(refused[kind])
+	switch full := len(all) == mostRefused; {
+	case full && (kind == "cancel" || kind == "command"):
+		return
+	case full && kind == "answer":
+		all = all[1:]
+	case full:
+		m.t.Command++
+		all = nil
+	}
+	refused[kind] = append(all, idHash(id))
+	m.t.Refused = refused
+}
+
+// idHash is what a task remembers of an ID.
+func idHash(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return base64.RawURLEncoding.EncodeToString(sum[:8])
 }
 
 // reported: P5: the sender of a command that came through the queue is notified that it was refused.
@@ -355,7 +393,12 @@ func (m *model) judgeCancel(c *message.Control) (yes bool, act func()) {
 		return false, nil
 	case t.ProcessState == core.Cancelled || t.CancelAsked:
 		return true, nil
-	case t.ProcessState == core.Processed || m.pastReturn():
+	case t.ProcessState == core.Processed:
+		return false, nil
+	case m.pastReturn():
+		m.remember("cancel", c.ID)
+		return false, nil
+	case len(t.Refused["cancel"]) == mostRefused:
 		return false, nil
 	}
 	return true, func() {
@@ -491,6 +534,7 @@ func (m *model) restart(c *message.Control) {
 	t := m.t
 	t.Run++
 	t.Hops, t.DeadlineSeq = 0, 0
+	t.Refused = nil
 	for i := range t.Steps {
 		verdicts := verdictsOf(&t.Steps[i])
 		kept := t.Steps[i].Answers != nil

@@ -376,6 +376,9 @@ func (m *model) differs(real *core.Task) string {
 	); text != "" {
 		return text
 	}
+	if !maps.EqualFunc(t.Refused, real.Refused, slices.Equal) {
+		return fmt.Sprintf("it remembers the refused commands %v, and must remember %v", real.Refused, t.Refused)
+	}
 	if !maps.Equal(t.Removed, real.Removed) {
 		return fmt.Sprintf("it is without %v and must be without %v", real.Removed, t.Removed)
 	}

@@ -257,6 +257,9 @@ func (d *driver) row(h *digest, r *row, now int64) {
 	if len(t.Removed) > 0 {
 		h.text(fmt.Sprint(t.Removed))
 	}
+	if len(t.Refused) > 0 {
+		h.text(fmt.Sprint(t.Refused))
+	}
 	h.yes(t.CancelAsked, t.Attention, t.ReplyTo != "", t.Output != nil)
 	for _, n := range [...]int{t.Run, t.Command, t.Hops, t.StatusSeq, t.StartSeq, t.EndSeq, t.EndCommand, t.DeadlineSeq, len(t.Steps), len(t.Verdicts)} {
 		h.number(int64(n))
@@ -290,6 +293,9 @@ func (d *driver) final(h *digest, t *core.Task) {
 	for i := range t.Verdicts {
 		h.text(t.Verdicts[i].ID)
 		h.yes(t.Verdicts[i].Accepted)
+	}
+	if len(t.Refused) > 0 {
+		h.text(fmt.Sprint(t.Refused))
 	}
 	for i := range t.Steps {
 		h.text(string(t.Steps[i].State))
