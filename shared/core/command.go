@@ -63,16 +63,6 @@ func commandOf(ev Event) (id string, from Sender, number int) {
 	return "", Sender{}, noNumber
 }
 
-func verdictIn(all []Verdict, id string) *Verdict {
-	for i := range all {
-		if all[i].ID == id {
-			v := all[i]
-			return &v
-		}
-	}
-	return nil
-}
-
 // accept and reject store the verdict; a refusal is a commit too, since its sender reads the task
 // until the verdict stands there (P5).
 func (r *deciding) accept(id, command, reason string) {

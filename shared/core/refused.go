@@ -66,3 +66,13 @@ func shortHash(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return base64.RawURLEncoding.EncodeToString(sum[:8])
 }
+
+func verdictIn(all []Verdict, id string) *Verdict {
+	for i := range all {
+		if all[i].ID == id {
+			v := all[i]
+			return &v
+		}
+	}
+	return nil
+}
