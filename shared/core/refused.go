@@ -13,7 +13,7 @@ const maxRefused = 16
 // aheadCommand stands for a command whose number the task has not reached, whichever command it is.
 const aheadCommand = "command"
 
-// tooManyCancels is the reason of a cancel that the task cannot tell from the refused ones.
+// tooManyCancels is the reason of a cancel that the task cannot distinguish from the refused ones.
 const tooManyCancels = "this run of the order has refused 16 cancels, which is the most that it remembers, and so it accepts no other one; " +
 	"fix: if the order has stopped, undo it as an operator"
 
