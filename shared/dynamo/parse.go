@@ -4,9 +4,9 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
@@ -26,21 +26,23 @@ var errForm = errors.New("not to be shown as attributes")
 // attributesOf gives the members of a JSON object as an item: objects as maps, arrays as lists, whole numbers as
 // numbers. It fails for everything that DynamoDB would not return with the same meaning.
 func attributesOf(document []byte) (map[string]types.AttributeValue, error) {
-	if len(document) == 0 || document[0] != '{' || !utf8.Valid(document) || !rawjson.Valid(document) {
+	if !jsontext.Value(document).IsValid(jsontext.AllowDuplicateNames(true)) {
 		return nil, errForm
 	}
 	return object(document, 0)
 }
 
 func object(text []byte, depth int) (map[string]types.AttributeValue, error) {
-	members := map[string]types.AttributeValue{}
-	r := rawjson.ReadChecked(text)
-	for r.Enter(); r.Next(); {
-		name, err := rawjson.Unquote(r.Key)
-		if err != nil || name == "" || len(name) > 255 || members[name] != nil {
+	values, err := rawjson.Members(text)
+	if err != nil {
+		return nil, errForm
+	}
+	members := make(map[string]types.AttributeValue, len(values))
+	// in any order: they become a map again
+	for name, raw := range values {
+		if name == "" || len(name) > 255 {
 			return nil, errForm
 		}
-		raw := r.Value()
 		if slices.Contains(jsonText, name) {
 			members[name] = str(string(raw))
 			continue
@@ -64,8 +66,8 @@ func value(raw []byte, depth int) (types.AttributeValue, error) {
 		l, err := list(raw, depth)
 		return &types.AttributeValueMemberL{Value: l}, err
 	case '"':
-		s, err := rawjson.Unquote(raw)
-		return str(s), err
+		s, err := jsontext.AppendUnquote(nil, raw)
+		return str(string(s)), err
 	case 'n':
 		return &types.AttributeValueMemberNULL{Value: true}, nil
 	case 't', 'f':
@@ -79,9 +81,11 @@ func value(raw []byte, depth int) (types.AttributeValue, error) {
 
 func list(text []byte, depth int) ([]types.AttributeValue, error) {
 	values := []types.AttributeValue{}
-	r := rawjson.ReadChecked(text)
-	for r.Enter(); r.Element(); {
-		v, err := value(r.Value(), depth+1)
+	for raw, err := range rawjson.Elements(text) {
+		if err != nil {
+			return nil, errForm
+		}
+		v, err := value(raw, depth+1)
 		if err != nil {
 			return nil, err
 		}

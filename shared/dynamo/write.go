@@ -8,8 +8,7 @@ import (
 	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"github.com/stepkeeper/stepkeeper/shared/rawjson"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 var errAttribute = errors.New("an attribute of a kind that is never written here")
@@ -24,7 +23,7 @@ func appendValue(b []byte, v types.AttributeValue) ([]byte, error) {
 	case *types.AttributeValueMemberN:
 		return append(b, v.Value...), nil
 	case *types.AttributeValueMemberS:
-		return rawjson.AppendString(b, v.Value), nil
+		return jsontext.AppendQuote(b, v.Value)
 	case *types.AttributeValueMemberM:
 		return appendObject(b, v.Value)
 	case *types.AttributeValueMemberL:
@@ -50,10 +49,13 @@ func appendObject(b []byte, members map[string]types.AttributeValue) ([]byte, er
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(rawjson.AppendString(b, name), ':')
 		var err error
+		if b, err = jsontext.AppendQuote(b, name); err != nil {
+			return nil, err
+		}
+		b = append(b, ':')
 		if text, ok := members[name].(*types.AttributeValueMemberS); ok && slices.Contains(jsonText, name) {
-			if !rawjson.Valid([]byte(text.Value)) {
+			if !jsontext.Value(text.Value).IsValid(jsontext.AllowDuplicateNames(true)) {
 				err = fmt.Errorf("text that is no JSON: %w", errAttribute)
 			}
 			b = append(b, text.Value...)

@@ -2,12 +2,11 @@ package state
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
-	"sync"
-	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
@@ -16,15 +15,11 @@ import (
 // DecodeTask reads a stored document. Members that it does not know are kept in Unknown and written again, so
 // that old and new code can run side by side. ErrNewerTask: the document has a newer schema.
 func DecodeTask(data []byte) (*core.Task, error) {
-	t := &core.Task{}
-	d := decoder{task: t}
-	err := taskFields.read(&d, t, data, &t.Unknown)
-	switch {
-	case !utf8.Valid(data) || err != nil && !rawjson.Valid(data):
+	if !jsontext.Value(data).IsValid(jsontext.AllowDuplicateNames(true)) {
 		return nil, fmt.Errorf("decode task: the stored document (%d bytes) is not JSON in UTF-8; restore it from a backup", len(data))
-	case errors.Is(err, ErrNewerTask):
-		return nil, fmt.Errorf("decode task: %w", err)
-	case err != nil:
+	}
+	t := &core.Task{}
+	if err := taskFields.read(&decoder{t}, t, data, &t.Unknown); err != nil {
 		return nil, fmt.Errorf("decode task %q: %w", t.OrderID, err)
 	}
 	return t, nil
@@ -33,43 +28,30 @@ func DecodeTask(data []byte) (*core.Task, error) {
 // decoder fills a task.
 type decoder struct{ task *core.Task }
 
-// rooms are where steps are read to, until it is known how many there are.
-var rooms = sync.Pool{New: func() any { return new([]place) }}
-
-// place is a step and its place in the definition.
-type place struct {
-	n    int
-	step core.Step
-}
-
 // steps reads the steps, and puts them into the order of the definition.
 func (d *decoder) steps(v []byte) error {
-	room, _ := rooms.Get().(*[]place)
-	places := (*room)[:0]
-	defer func() {
-		clear(places)
-		*room = places
-		rooms.Put(room)
-	}()
-	r := rawjson.Read(v)
-	err := r.Open()
-	for err == nil && r.Next() {
-		name := string(r.Name())
-		if slices.ContainsFunc(places, func(p place) bool { return p.step.Name == name }) {
-			return fmt.Errorf("step %q stands there twice", name)
-		}
-		places = append(places, place{step: core.Step{Name: name}})
-		p := &places[len(places)-1]
-		s := step{Step: &p.step}
-		if err = stepFields.read(d, &s, r.Value(), &p.step.Unknown); err != nil {
-			err = fmt.Errorf("step %q: %w", name, err)
-		}
-		p.n = s.n
-	}
-	if err = cmp.Or(err, r.Err); err != nil {
+	members, err := rawjson.Members(v)
+	if err != nil {
 		return err
 	}
-	slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(a.n, b.n) })
+	type place struct {
+		n    int
+		step core.Step
+	}
+	places := make([]place, 0, len(members))
+	// in any order: they are sorted below
+	for name, text := range members {
+		p := place{step: core.Step{Name: name}}
+		s := step{Step: &p.step}
+		if err := stepFields.read(d, &s, text, &p.step.Unknown); err != nil {
+			return fmt.Errorf("step %q: %w", name, err)
+		}
+		p.n = s.n
+		places = append(places, p)
+	}
+	slices.SortFunc(places, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.n, b.n), cmp.Compare(a.step.Name, b.step.Name))
+	})
 	d.task.Steps = make([]core.Step, len(places))
 	for i := range places {
 		d.task.Steps[i] = places[i].step
@@ -125,7 +107,7 @@ func readText[T ~string](v []byte) (T, error) {
 	if string(v) == "null" {
 		return "", nil
 	}
-	s, err := rawjson.Unquote(v)
+	s, err := jsontext.AppendUnquote(nil, v)
 	return T(s), err
 }
 

@@ -10,8 +10,9 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
 // TaskSchema is the major version of the stored document that this program reads and writes.
@@ -57,7 +58,7 @@ type label struct {
 }
 
 func labelOf(name string) label {
-	return label{name, string(rawjson.AppendString(nil, name)) + ":"}
+	return label{name, string(appendText(nil, name)) + ":"}
 }
 
 // name begins a member.
@@ -72,9 +73,15 @@ func (w *writer) next() {
 	}
 }
 
+// appendText writes a string; what is not UTF-8 in it becomes U+FFFD.
+func appendText(b []byte, s string) []byte {
+	b, _ = jsontext.AppendQuote(b, s)
+	return b
+}
+
 func (w *writer) text(name *label, v string) {
 	w.name(name)
-	w.b = rawjson.AppendString(w.b, v)
+	w.b = appendText(w.b, v)
 }
 
 func (w *writer) integer(name *label, v int64) {
@@ -117,7 +124,7 @@ func (w *writer) after(name *label, t core.Time) {
 }
 
 func (w *writer) raw(name *label, v json.RawMessage) {
-	if !rawjson.Valid(v) {
+	if !jsontext.Value(v).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) {
 		w.fail(fmt.Errorf("encode task: %s is not JSON; the agent must answer JSON", name.text))
 		return
 	}
@@ -159,7 +166,7 @@ func (w *writer) steps(name *label, t *core.Task) {
 	for n := range t.Steps {
 		s := step{&t.Steps[n], n}
 		w.next()
-		w.b = append(rawjson.AppendString(w.b, s.Name), ':')
+		w.b = append(appendText(w.b, s.Name), ':')
 		stepFields.write(w, &s, s.Unknown)
 	}
 	w.b = append(w.b, '}')

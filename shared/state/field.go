@@ -24,13 +24,7 @@ type field[T any] struct {
 // Created stand before all times that are stored as milliseconds after Created.
 type table[T any] struct{ fields []field[T] }
 
-// mostFields bounds a table, in members.
-const mostFields = 64
-
 func tableOf[T any](fields ...field[T]) *table[T] {
-	if len(fields) > mostFields {
-		panic(fmt.Sprintf("a table of %d members; raise mostFields", len(fields)))
-	}
 	for i := range fields {
 		fields[i].label = labelOf(fields[i].name)
 	}
@@ -58,63 +52,28 @@ func (t *table[T]) write(w *writer, x *T, unknown map[string]json.RawMessage) {
 	w.b = append(w.b, '}')
 }
 
-// find returns the place of a member, -1 for an unknown one. next is the place where the search begins, and
-// then the one after it: members mostly stand in their order.
-func (t *table[T]) find(name []byte, next *int) int {
-	at := *next
-	for range t.fields {
-		if at == len(t.fields) {
-			at = 0
-		}
-		if string(name) == t.fields[at].name {
-			*next = at + 1
-			return at
-		}
-		at++
-	}
-	return -1
-}
-
 // read reads the members of an object; those that it does not know are kept in unknown, if that is not nil.
 func (t *table[T]) read(d *decoder, x *T, object []byte, unknown *map[string]json.RawMessage) error {
-	var values [mostFields][]byte
-	r, next := rawjson.Read(object), 0
-	err := r.Open()
-	for err == nil && r.Next() {
-		i := t.find(r.Name(), &next)
-		switch {
-		case i >= 0 && values[i] != nil:
-			return fmt.Errorf("%s stands there twice", t.fields[i].name)
-		case i >= 0:
-			values[i] = r.Value()
-		case unknown != nil:
-			keep(unknown, string(r.Name()), r.Value())
-		default:
-			r.Value()
-		}
-	}
-	if err == nil && !r.End() {
-		err = r.Err
+	members, err := rawjson.Members(object)
+	if err != nil {
+		return err
 	}
 	for i := range t.fields {
-		if err == nil && values[i] != nil {
-			if err = t.fields[i].take(d, x, values[i]); err != nil {
-				err = fmt.Errorf("%s: %w", t.fields[i].name, err)
-			}
+		f := &t.fields[i]
+		v, found := members[f.name]
+		if !found {
+			continue
+		}
+		delete(members, f.name)
+		if err := f.take(d, x, v); err != nil {
+			return fmt.Errorf("%s: %w", f.name, err)
 		}
 	}
-	return err
-}
-
-func keep(to *map[string]json.RawMessage, name string, v []byte) {
-	if *to == nil {
-		*to = map[string]json.RawMessage{}
+	if unknown != nil && len(members) > 0 {
+		*unknown = members
 	}
-	(*to)[name] = clip(v)
+	return nil
 }
-
-// clip keeps an append by a reader of v from writing into the bytes that follow it.
-func clip(v []byte) json.RawMessage { return v[:len(v):len(v)] }
 
 // member makes a field of how its value is read and written.
 func member[T any, V comparable](name, says string, at func(*T) *V,
@@ -180,7 +139,7 @@ func raw[T any](name, says string, at func(*T) *json.RawMessage) field[T] {
 				w.raw(name, v)
 			}
 		},
-		take: func(_ *decoder, x *T, v []byte) error { *at(x) = clip(v); return nil },
+		take: func(_ *decoder, x *T, v []byte) error { *at(x) = v; return nil },
 	}
 }
 
@@ -246,14 +205,14 @@ func list[T, V any](name, says string, at func(*T) *[]V, of *table[V]) field[T] 
 			w.b = append(w.b, ']')
 		},
 		take: func(d *decoder, x *T, v []byte) error {
-			var objects []json.RawMessage
-			if err := json.Unmarshal(v, &objects); err != nil {
-				return err
-			}
-			all := make([]V, len(objects))
-			for i := range objects {
-				if err := of.read(d, &all[i], objects[i], nil); err != nil {
-					return fmt.Errorf("%d: %w", i, err)
+			var all []V
+			for object, err := range rawjson.Elements(v) {
+				if err != nil {
+					return err
+				}
+				all = append(all, *new(V))
+				if err := of.read(d, &all[len(all)-1], object, nil); err != nil {
+					return fmt.Errorf("%d: %w", len(all)-1, err)
 				}
 			}
 			*at(x) = all

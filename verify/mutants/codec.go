@@ -1,7 +1,6 @@
 package mutants
 
 const (
-	walk      = "shared/rawjson/walk.go"
 	check     = "shared/rawjson/check.go"
 	canonical = "shared/rawjson/canonical.go"
 )
@@ -21,19 +20,14 @@ var ofCodec = []Mutant{
 	{Name: "codec-newer-document-is-read", File: "shared/state/field.go", Func: "schemaField", Old: "schema > TaskSchema", New: "schema > TaskSchema+1"},
 	{Name: "codec-time-of-creation-is-left-out", File: "shared/state/encode.go", Func: "writer.after", Old: "if !t.InRange() {", New: "if t == w.created {\n\t\treturn\n\t}\n\tif !t.InRange() {"},
 	{Name: "codec-every-member-is-written", File: "shared/state/field.go", Func: "member", Old: "v != zero", New: "true || v != zero"},
-	{Name: "codec-member-stands-twice", File: "shared/state/field.go", Func: "table.read", Old: "case i >= 0 && values[i] != nil:", New: "case false:"},
 	{Name: "codec-list-loses-its-last", File: "shared/state/field.go", Func: "list", Old: "for i := range all {", New: "for i := range all[1:] {"},
-	{Name: "codec-steps-in-the-order-of-the-store", File: "shared/state/decode.go", Func: "decoder.steps", Old: "cmp.Compare(a.n, b.n)", New: "0 * cmp.Compare(a.n, b.n)"},
+	{Name: "codec-steps-in-the-order-of-the-store", File: "shared/state/decode.go", Func: "decoder.steps", Old: "cmp.Or(cmp.Compare(a.n, b.n), ", New: "cmp.Or("},
 	{Name: "codec-item-shows-what-people-have-sent", File: "shared/dynamo/parse.go", Func: "object", Old: "if slices.Contains(jsonText, name) {", New: "if false {"},
 	{Name: "codec-item-rounds-a-number", File: "shared/dynamo/parse.go", Func: "value", Old: "len(number) <= maxDigits", New: "len(number) <= 2*maxDigits"},
-	{Name: "codec-item-with-text-that-is-no-json", File: "shared/dynamo/write.go", Func: "appendObject", Old: "if !rawjson.Valid([]byte(text.Value)) {", New: "if false {"},
-	{Name: "codec-unknown-member-is-dropped", File: "shared/state/field.go", Func: "table.read", Old: "case unknown != nil:", New: "case unknown != nil && len(r.Name()) == 0:"},
+	{Name: "codec-item-with-text-that-is-no-json", File: "shared/dynamo/write.go", Func: "appendObject", Old: "if !jsontext.Value(text.Value).IsValid(jsontext.AllowDuplicateNames(true)) {", New: "if false {"},
+	{Name: "codec-unknown-member-is-dropped", File: "shared/state/field.go", Func: "table.read", Old: "unknown != nil && len(members) > 0", New: "unknown != nil && len(members) > 100"},
 
 	// What a reader of JSON refuses.
-	{Name: "codec-members-need-no-comma", File: walk, Func: "next", Old: "b[i] == ','", New: "b[i] != last"},
-	{Name: "codec-members-need-no-colon", File: walk, Func: "key", Old: "b[i] != ':'", New: "b[i] == '}'"},
-	{Name: "codec-value-may-stand-twice", File: "shared/rawjson/reader.go", Func: "Reader.part", Old: "!r.first || ", New: ""},
-	{Name: "codec-bracket-in-a-text-counts", File: walk, Func: "Token", Old: "case '\\\\':\n\t\t\t\ti++", New: "case 0:"},
 	{Name: "codec-submission-is-read-loosely", File: check, Func: "Check",
 		Old: "check(data, levels)", New: "check(data, levels, loose...)"},
 	{Name: "codec-something-follows-a-value", File: check, Func: "end",
