@@ -193,8 +193,12 @@ func fill(v reflect.Value, n *int) {
 		fill(v.Index(0), n)
 		fill(v.Index(1), n)
 	case reflect.Map:
-		if v.Type() == reflect.TypeFor[map[string]int]() {
+		switch v.Interface().(type) {
+		case map[string]int:
 			v.Set(reflect.ValueOf(map[string]int{"z": *n, "a": 2}))
+			return
+		case map[string][]string:
+			v.Set(reflect.ValueOf(map[string][]string{"z": {"one", "two"}, "a": {"three"}}))
 			return
 		}
 		v.Set(reflect.ValueOf(map[string]json.RawMessage{"zNew": json.RawMessage(`1`), "aNew": json.RawMessage(`[2]`)}))

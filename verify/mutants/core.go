@@ -148,7 +148,6 @@ var ofCore = []Mutant{
 
 	// Claims, forward and undo.
 	// Answers from outside.
-	{Name: "P35-definition-with-an-answer-keeps-schema-1", File: "shared/workflow/stored.go", Func: "Seal", Old: "|| s.Answer != nil", New: "|| s.Answer != nil && d.Name == \"\""},
 	{Name: "P35-answer-for-another-run-counts", File: answerFile, Func: "deciding.voteOf", Old: "case e.Run != r.t.Run:", New: "case false:"},
 	{Name: "P35-answer-for-another-round-counts", File: answerFile, Func: "deciding.voteOf", Old: "e.Step != \"\" && e.Round != s.round()", New: "false"},
 	{Name: "P35-a-person-votes-twice", File: answerFile, Func: "deciding.newVote", Old: "return v.By == by", New: "return false && v.By == by"},
@@ -245,8 +244,6 @@ var ofCore = []Mutant{
 	{Name: "P37-the-time-counts-in-error", File: answerKindFile, Func: "deciding.look", Old: "r.t.ProcessState != Processing || ", New: ""},
 	{Name: "P37-the-time-begins-anew-with-a-resubmit", File: answerKindFile, Func: "answerKind.resume", Old: "r.question(i)", New: "s.WakeAt = r.at.Now.Add(r.def.Steps[i].Timeout)\n\t\tr.question(i)"},
 
-	{Name: "P34-definition-with-a-wait-keeps-schema-1", File: "shared/workflow/stored.go", Func: "Seal", Old: "s.Wait != nil ||", New: "s.Wait != nil && d.Name == \"\" ||"},
-	{Name: "P50-definition-with-a-rule-keeps-schema-1", File: "shared/workflow/stored.go", Func: "Seal", Old: " || s.Fail != nil", New: ""},
 	{Name: "P50-rule-is-called-an-expression", File: advance, Func: "deciding.failClaim", Old: "rule.Code, rule.Message, 0", New: "\"expression\", rule.Message, 0"},
 	{Name: "P50-rule-without-its-policy", File: advance, Func: "deciding.failClaim", Old: "r.applyPolicy(i)", New: ""},
 	{Name: "P50-rule-is-attempted", File: advance, Func: "deciding.failClaim", Old: "r.markFailed(i)", New: "r.take(i, Failed)\n\ts := &r.t.Steps[i]\n\ts.release()"},
@@ -291,7 +288,6 @@ var ofCore = []Mutant{
 	{Name: "P12-redelivery-does-not-wake-a-wait-again", File: end, Func: "deciding.claimStands", Old: "(s.State == Processing || s.State == Waiting)", New: "s.State == Processing"},
 	{Name: "P49-time-of-a-wait-binds", File: move, Func: "fixed", Old: "d.Wait == nil && ", New: ""},
 	// Going on after a failure.
-	{Name: "P42-definition-that-goes-on-keeps-schema-1", File: "shared/workflow/stored.go", Func: "Seal", Old: " || s.OnFailure == core.OnFailureContinue", New: ""},
 	{Name: "P42-past-no-return-the-order-stops", File: reply, Func: "deciding.applyPolicy", Old: "if r.policyOf(i) == OnFailureContinue {", New: "if r.policyOf(i) == OnFailureContinue && !r.pastPointOfNoReturn() {"},
 	{Name: "P42-failure-undoes-the-order", File: reply, Func: "deciding.applyPolicy", Old: "if r.policyOf(i) == OnFailureContinue {", New: "if false {"},
 	{Name: "P42-overdue-undoes-the-order", File: overdue, Func: "deciding.doOverdue", Old: "if r.policyOf(i) == OnFailureContinue {", New: "if false {"},
@@ -371,7 +367,6 @@ var ofCore = []Mutant{
 	// Ends and what is reported.
 	{Name: "P11-end-without-a-resend-time", File: end, Func: "deciding.setEnd", Old: "t.ResendAt = r.resendTime()", New: ""},
 	{Name: "P11-reported-without-status-and-alert", File: end, Func: "Settles", Old: "return status && alert", New: "return true"},
-	{Name: "P11-definition-that-alerts-of-an-undo-keeps-schema-1", File: "shared/workflow/stored.go", Func: "Seal", Old: " || d.AlertUndone", New: ""},
 	{Name: "P11-undo-raises-no-alert", File: end, Func: "RaisesAlert", Old: "&& def.AlertUndone", New: "&& def.Schema < 0"},
 	{Name: "P11-every-undo-raises-an-alert", File: end, Func: "RaisesAlert", Old: " && t.Why == WhyFailure", New: ""},
 	{Name: "P11-alert-of-an-undo-is-not-reported-again", File: end, Func: "deciding.setEnd", Old: "t.Parent != nil || alerts {", New: "t.Parent != nil || t.ProcessState == Error {"},

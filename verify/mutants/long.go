@@ -20,7 +20,6 @@ var ofLongWork = []Mutant{
 	{Name: "P43-what-has-reported-is-in-a-queue", File: "shared/core/overdue.go", Func: "deciding.doOverdue", Old: "e.Backlog && s.Progress == nil", New: "e.Backlog"},
 	{Name: "P43-progress-status-is-never-sent", File: progressFile, Func: "deciding.progressed", Old: "if r.notifies(StatusProgress) {", New: "if false {"},
 	{Name: "P43-a-long-note-is-kept", File: progressFile, Func: "ShortNote", Old: "note[:min(len(note), MaxNote)]", New: "note"},
-	{Name: "P43-is-schema-one", File: "shared/workflow/stored.go", Func: "Seal", Old: "s.MaxDuration > 0 ||", New: ""},
 	{Name: "P43-a-plain-service-works-long", File: "shared/workflow/source/meaning.go", Func: "builder.long", Old: "s.Grade == core.Plain || s.PointOfNoReturn", New: "s.PointOfNoReturn"},
 	{Name: "P43-old-code-reads-progress", File: "shared/message/codec.go", Func: "Reply.checkProgress", Old: "case m.Schema < ProgressSchema:", New: "case false:"},
 	{Name: "P43-an-undo-reports", File: "shared/message/codec.go", Func: "Reply.checkProgress", Old: "case m.Operation != core.Do:", New: "case false:"},
