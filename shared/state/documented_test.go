@@ -1,6 +1,8 @@
 package state
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
@@ -9,7 +11,7 @@ import (
 	"gotest.tools/v3/golden"
 )
 
-// docs/document.md lists every member of a stored document, as the tables of this package have it.
+// docs/document.md lists every member of a stored document, as the tables of this package have it, and shows a whole one.
 func TestEveryMemberIsDocumented(t *testing.T) {
 	const path = "../../docs/document.md"
 	text, err := os.ReadFile(path)
@@ -29,15 +31,37 @@ func TestEveryMemberIsDocumented(t *testing.T) {
 	rows(&b, "A step's `corrected`", correctedFields)
 	rows(&b, "Each attempt in `attempts`", attemptFields)
 	want := head + begin + b.String() + "\n" + end + tail
+	want = withExample(t, want)
 	if want == string(text) {
 		return
 	}
 	if !golden.FlagUpdate() {
-		t.Fatalf("%s does not list the members that are stored: go test ./shared/state -run %s -update", path, t.Name())
+		t.Fatalf("%s does not show what is stored: go test ./shared/state -run %s -update", path, t.Name())
 	}
 	if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// withExample puts a recorded document into the text, whole.
+func withExample(t *testing.T, text string) string {
+	t.Helper()
+	recorded, err := os.ReadFile("testdata/schema1/goes-well-end.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	document, _, _ := bytes.Cut(recorded, []byte("\n\n"))
+	var b bytes.Buffer
+	if err := json.Indent(&b, document, "    ", "  "); err != nil {
+		t.Fatal(err)
+	}
+	const begin, end = "<!-- example: begin -->\n", "<!-- example: end -->"
+	head, rest, found := strings.Cut(text, begin)
+	_, tail, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		t.Fatal("there is no place for the example")
+	}
+	return head + begin + "\n    " + b.String() + "\n\n" + end + tail
 }
 
 func rows[T any](b *strings.Builder, title string, of *table[T]) {
