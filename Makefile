@@ -111,10 +111,25 @@ soak: build ## The long run: real processes killed, frozen, cut off, audited (MI
 	$(BIN)/soak -minutes $(MINUTES) -seed $(SEED) -binary $(BIN)/stepkeeper -report soak.json
 
 .PHONY: bench
-bench: build ## Measure; prints the figures and writes bench.json
+bench: build bench-programs ## Measure; prints the figures and writes bench.json
+	$(BIN)/bench --out bench.json --binary $(BIN)/stepkeeper --floor $(BIN)/floor
+
+.PHONY: bench-programs
+bench-programs:
 	$(GO) build -trimpath -pgo=off -o $(BIN)/floor ./verify/bench/floor
 	$(GO) build -trimpath -pgo=$(PROFILE) -o $(BIN)/bench ./verify/bench
-	$(BIN)/bench --out bench.json --binary $(BIN)/stepkeeper --floor $(BIN)/floor
+
+ROUNDS ?= 3
+
+.PHONY: bench-peers
+bench-peers: need-node bench-programs ## Measure beside Restate and DBOS, and write the tables of docs/performance.md (ROUNDS=3; Linux)
+	cd verify/peers && npm ci --silent --no-audit --no-fund && \
+		for engine in dbos restate; do $(GO) build -trimpath -o $(CURDIR)/$(BIN)/$$engine ./$$engine || exit 1; done && \
+		$(GO) run . -programs $(CURDIR)/$(BIN) -out $(CURDIR)/docs/performance.md -rounds $(ROUNDS)
+
+.PHONY: test-peers
+test-peers: ## Vet and test the module of bench-peers, which ./... does not contain; nightly
+	cd verify/peers && $(GO) vet ./... && $(GO) test ./...
 
 .PHONY: profile
 profile: ## Take the build profile of bin/stepkeeper anew, from the bench in the process and over HTTP
@@ -141,7 +156,7 @@ simulate-nightly: ## The same, deeper: pairs of faults, a million seeds, up to t
 
 .PHONY: nightly
 nightly: ## The deep searches, one after another; all of them run, and the last line names those that failed
-	@failed=; for target in test-deep "test-dynamo SEQUENCES=300" race-all mutants mutants-infra mutants-simulated \
+	@failed=; for target in test-deep test-peers "test-dynamo SEQUENCES=300" race-all mutants mutants-infra mutants-simulated \
 		"mutants-sampled N=60 ENOUGH=30s SEED=$$(date +%Y%m%d)" simulate-nightly "soak MINUTES=30" "fuzz FUZZTIME=2m"; do \
 		echo "=== make $$target"; $(MAKE) --no-print-directory $$target || failed="$$failed, $$target"; done; \
 	[ -z "$$failed" ] || { echo "failed$${failed#,}" >&2; exit 1; }

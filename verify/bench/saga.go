@@ -26,8 +26,7 @@ steps:
   notify: {agent: shop, operation: notify, after: [book], input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: none, grade: idempotent}
 `
 
-// body is an order of about 300 bytes.
-const body = `{"customer":{"id":"c-48213","name":"Ada Example","email":"ada@example.org","country":"PT"},"currency":"EUR","items":[{"sku":"chair-oak","quantity":2,"unitPrice":7999,"physical":true},{"sku":"lamp-brass","quantity":1,"unitPrice":2450,"physical":true}],"payment":{"card":"tok_visa"},"note":"leave at the door"}`
+const body = load.Order
 
 func operations() map[string]worker.Operations {
 	return map[string]worker.Operations{"shop": {worker.AnyOperation: {

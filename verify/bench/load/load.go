@@ -10,6 +10,9 @@ import (
 	"time"
 )
 
+// Order is the order that every contestant runs, of about 300 bytes.
+const Order = `{"customer":{"id":"c-48213","name":"Ada Example","email":"ada@example.org","country":"PT"},"currency":"EUR","items":[{"sku":"chair-oak","quantity":2,"unitPrice":7999,"physical":true},{"sku":"lamp-brass","quantity":1,"unitPrice":2450,"physical":true}],"payment":{"card":"tok_visa"},"note":"leave at the door"}`
+
 // Result is what one measurement found.
 type Result struct {
 	OrdersPerS float64 `json:"orders_per_s"`
