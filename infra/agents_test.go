@@ -225,9 +225,9 @@ func TestRefused(t *testing.T) {
 				write("b.yaml", "workflow: order1\nsteps:\n  a: "+strings.Replace(step, "58s", "1s", 1)+"\n"))
 		}, []string{`agents "pay-1" and "pay1"`, `agents "payment" and "payment-dead"`, "workflows order-1 and order1"}},
 		{"tables elsewhere", func(p *infra.Props) {
-			p.Tables = infra.Tables{Orders: "arn:aws:dynamodb:eu-west-1:123456789012:table/Orders", Tasks: "arn:aws:dynamodb:eu-central-1:999999999999:table/Tasks"}
+			p.Tables = infra.Tables{Orders: "arn:aws:dynamodb:eu-west-1:123456789012:table/Orders", Definitions: "arn:aws:dynamodb:eu-central-1:999999999999:table/Definitions"}
 			p.Replicas = []infra.Replica{{Region: region}}
-		}, []string{"Tables.Orders is in eu-west-1 and the stack in eu-central-1", "Tables.Tasks is of account 999999999999", "Replicas[0] is the stack's own Region"}},
+		}, []string{"Tables.Orders is in eu-west-1 and the stack in eu-central-1", "Tables.Definitions is of account 999999999999", "Replicas[0] is the stack's own Region"}},
 		{"an external agent of another account", func(p *infra.Props) {
 			p.Agents["notification"] = infra.Agent{External: true, SenderARNs: []string{"arn:aws:iam::999999999999:role/mailer"}}
 		}, []string{`agent "notification": SenderARNs has arn:aws:iam::999999999999:role/mailer of account 999999999999`, "assume one there"}},
@@ -272,7 +272,7 @@ func TestProps(t *testing.T) {
 			"exactly one of HTTP, Folder, Function and External must be set, not 0", "Timeout is 1s", "Memory is 64", "secret TOKEN must be made with",
 			"Replicas[0]", `ReplyTo "control"`, "there is no scope", `AlarmEmail is "ops"`, `Operators has "ops"`, `Operators has "arn:aws:sts`, `SenderARNs has "arn:aws:iam::123456789012:role/*"`, `SenderIDs has "mailer"`,
 			"Subnets and SecurityGroups are for", "Environment must not set AWS_REGION", "Environment must not set TOKEN", "PagesPerSweep is 10001", "Tuning.ReservedSchedulers is 5; 11 to 1000", `agent "mail": Reserved is 3; 5 to 1000`,
-			`Tables.Orders is "orders"`, "one of Orders and Tasks", `Tables.Ledgers: there is no agent "missing"`, "Tuning.Warm.Index is 100 writes", "Tuning.Warm.Orders is for a table that the deployment makes",
+			`Tables.Orders is "orders"`, `Tables.Ledgers: there is no agent "missing"`, "Tuning.Warm.Index is 100 writes", "Tuning.Warm.Orders is for a table that the deployment makes",
 		} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%q is not reported in\n%s", want, text)

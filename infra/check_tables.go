@@ -23,7 +23,7 @@ var tableARN = regexp.MustCompile(`^arn:[a-z-]+:dynamodb:([a-z0-9-]+):([0-9]{12}
 
 // given lists the ARNs of tables that are there already.
 func (t Tables) given() map[string]string {
-	given := map[string]string{"Orders": t.Orders, "Tasks": t.Tasks, "Definitions": t.Definitions}
+	given := map[string]string{"Orders": t.Orders, "Definitions": t.Definitions}
 	for agent, arn := range t.Ledgers {
 		given["Ledgers["+agent+"]"] = arn
 	}
@@ -38,9 +38,6 @@ func (c *checker) tables(p Props) {
 			c.wrong("Tables.%s is %.300q; the ARN of a table is meant", what, arn)
 		}
 	}
-	if (t.Orders == "") != (t.Tasks == "") {
-		c.wrong("Tables names one of Orders and Tasks; they belong together")
-	}
 	for _, agent := range slices.Sorted(maps.Keys(t.Ledgers)) {
 		if _, there := p.Agents[agent]; !there {
 			c.wrong("Tables.Ledgers: there is no agent %q", agent)
@@ -49,13 +46,13 @@ func (c *checker) tables(p Props) {
 	if t.KeyARN != "" && len(given) == 0 {
 		c.wrong("Tables.KeyARN is for tables that are there already, and none is named")
 	}
-	warmed := map[string]Throughput{"Orders": warm.Orders, "Tasks": warm.Tasks, "Index": warm.Index}
+	warmed := map[string]Throughput{"Orders": warm.Orders, "Index": warm.Index}
 	for _, what := range slices.Sorted(maps.Keys(warmed)) {
 		w := warmed[what]
 		if w.Writes != 0 && w.Writes < leastWarmWrites || w.Reads != 0 && w.Reads < leastWarmReads {
 			c.wrong("Tuning.Warm.%s is %d writes and %d reads; %d and %d are the least, which every table has", what, w.Writes, w.Reads, leastWarmWrites, leastWarmReads)
 		}
-		if w != (Throughput{}) && (what == "Orders" && t.Orders != "" || what != "Orders" && t.Tasks != "") {
+		if w != (Throughput{}) && t.Orders != "" {
 			c.wrong("Tuning.Warm.%s is for a table that the deployment makes; warm the one that is there by hand", what)
 		}
 	}

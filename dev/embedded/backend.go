@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -209,16 +210,16 @@ func (s *Runtime) Question(ctx context.Context, id, token string) (answerpage.Qu
 	if err != nil {
 		return answerpage.Question{}, err
 	}
-	order, err := s.Order(ctx, id)
+	order, err := s.Order(ctx, t)
 	if err != nil {
 		return answerpage.Question{}, err
 	}
-	return answerpage.Read(t, def, order.Body, of), nil
+	return answerpage.Read(t, def, order, of), nil
 }
 
-// Order answers the order as it came.
-func (s *Runtime) Order(ctx context.Context, id string) (*port.Order, error) {
-	return s.store.LoadOrder(ctx, id)
+// Order reads the order of a task, as it was submitted.
+func (s *Runtime) Order(ctx context.Context, t *core.Task) (json.RawMessage, error) {
+	return s.state.Order(ctx, t)
 }
 
 // Wait until done says so.

@@ -29,6 +29,7 @@ const (
 	controlConsumers = 4
 	taskConsumers    = 8
 	cachedTasks      = 20_000
+	inlineOrder      = 1 << 10 // a commit to SQLite writes whole pages, and a row of its own costs more than some bytes
 	wakeSlack        = 2 * time.Millisecond
 )
 
@@ -128,6 +129,7 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 	s.state = state.New(state.Config{
 		Store: s.store, Definitions: s.store, Compile: workflow.Decode, Encode: workflow.Encode,
 		Current: s.workflows.current, Broken: s.workflows.broken, OnCommit: s.hub.committed, CacheTasks: cachedTasks,
+		Inline: inlineOrder,
 	})
 	s.uncalled = &uncalled{clock: s.clock, log: s.log, now: map[string]waiting{}, worked: map[string]core.Time{}}
 	s.incidents = s.newIncidents()

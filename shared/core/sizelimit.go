@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -18,7 +19,11 @@ import (
 type SizeLimit struct {
 	Limit int             // of a document, in bytes
 	Size  func(*Task) int // of a task's document, in bytes; a pure function
+	// Inline is the longest order that stands in its task's document, in bytes. The zero value means MaxInlineOrder.
+	Inline int
 }
+
+func (m SizeLimit) inline() int { return cmp.Or(m.Inline, MaxInlineOrder) }
 
 // Reserve is the size of the longest document of a task of this definition that holds no outputs and
 // no texts: a definition whose reserve is over the limit cannot be run.
@@ -26,6 +31,7 @@ func (m SizeLimit) Reserve(def *Definition) int {
 	id := strings.Repeat("x", MaxID)
 	return m.Size(longest(def, &Task{
 		OrderID: id, Workflow: def.Name, Definition: DefinitionHash(nil), ContentHash: strings.Repeat("f", 64),
+		Order:    json.RawMessage(strconv.Quote(strings.Repeat("x", m.inline()-2))),
 		Priority: "normal", ReplyTo: id, Created: 1, Steps: make([]Step, len(def.Steps)),
 	}))
 }
@@ -97,7 +103,7 @@ func farAfter(t *Task) Time { return max(t.Created, 1).Add(longTime) }
 // upperBound is an upper bound of the document's size that takes no encoding: a byte of text becomes six
 // at most, one of an output three.
 func upperBound(t *Task) int {
-	n := roughHeader + roughStep*len(t.Steps) + 6*(len(t.EndText)+len(t.EndCode)+len(t.UndoneFor.Code)+len(t.UndoneFor.Text)) + 3*(len(t.Output)+unknownSize(t.Unknown)) + roughStep*len(t.Removed)
+	n := roughHeader + roughStep*len(t.Steps) + 6*(len(t.EndText)+len(t.EndCode)+len(t.UndoneFor.Code)+len(t.UndoneFor.Text)) + 3*(len(t.Order)+len(t.Output)+unknownSize(t.Unknown)) + roughStep*len(t.Removed)
 	for i := range t.Verdicts {
 		n += roughStep + 6*t.Verdicts[i].text()
 	}

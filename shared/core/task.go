@@ -42,12 +42,15 @@ const (
 // Task is one run of a workflow for one order: the whole document that one conditional write
 // replaces. Values are treated as immutable once they were returned by Decide.
 type Task struct {
-	OrderID      string
-	Version      int64 // of the stored document; set by the actor that commits (P8)
-	Workflow     string
-	Definition   string // hash
-	TokenKey     string // of the tokens in its inputs (P39); "": it has none
-	ContentHash  string // of the submission: same ID and same hash is the same order (P14)
+	OrderID     string
+	Version     int64 // of the stored document; set by the actor that commits (P8)
+	Workflow    string
+	Definition  string // hash
+	TokenKey    string // of the tokens in its inputs (P39); "": it has none
+	ContentHash string // of the submission: same ID and same hash is the same order (P14)
+	// Order is the order as submitted, byte for byte. It is empty if the order is kept apart (Apart), and after a
+	// Cancel that came before its order (P17).
+	Order        json.RawMessage
 	Priority     string
 	ReplyTo      string  // logical name, "" for none
 	Parent       *Parent // of a child (P41); nil for an order that was submitted

@@ -16,7 +16,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo/dynamotest"
-	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
@@ -50,7 +49,7 @@ func newShop(t *testing.T) *shop {
 	tables := dynamo.New(client, names.Tables, dynamo.Options{})
 	s := state.New(state.Config{Store: tables, Definitions: tables, Compile: workflow.Decode, Encode: workflow.Encode,
 		Current: func(string) *core.Definition { return def }})
-	return &shop{T: t, def: def, store: s, now: created, client: client, table: names.Tasks}
+	return &shop{T: t, def: def, store: s, now: created, client: client, table: names.Orders}
 }
 
 // then decides an event a second later and stores what comes of it.
@@ -64,7 +63,7 @@ func (s *shop) then(ev core.Event) {
 	d.Task.Version++
 	change := state.Change{Task: d.Task}
 	if s.task == nil {
-		change.Order = &port.Order{ID: "o-1", ContentHash: "h", Body: []byte(`{}`), Created: s.now}
+		change.Order = []byte(`{}`)
 	}
 	if err := s.store.Commit(context.Background(), []state.Change{change})[0]; err != nil {
 		s.Fatal(err)
@@ -125,7 +124,7 @@ func TestTheItemInTheConsole(t *testing.T) {
 	const at, by, absent = "N a time", "S scheduler-1", "<nil>"
 	s := newShop(t)
 	s.then(core.Submitted{OrderID: "o-1", Workflow: "shop", ContentHash: "0123"})
-	s.shows("", map[string]string{"OrderID": "S o-1", "ProcessState": "S Processing", "LockedBy": by, "CompleteBy": at, "FailureCount": absent, "Workflow": "S shop", "Version": "N 1"})
+	s.shows("", map[string]string{"OrderID": "S o-1", "ProcessState": "S Processing", "LockedBy": by, "CompleteBy": at, "FailureCount": absent, "Workflow": "S shop", "Version": "N 1", "Order": "S {}"})
 	s.shows("reserve", map[string]string{"ProcessState": "S Processing", "LockedBy": by, "CompleteBy": at, "FailureCount": absent, "Attempt": "N 1"})
 	s.shows("charge", map[string]string{"ProcessState": "S Pending", "LockedBy": absent, "CompleteBy": absent, "FailureCount": absent})
 

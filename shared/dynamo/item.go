@@ -129,8 +129,8 @@ func (s *Store) index(r *port.Record, a attrs) {
 		a[IndexBucket] = str(finishedPrefix + r.Created.UTC().Format(time.DateOnly) + "#" + shard)
 		a[IndexSort] = str(sortKey(r.Created))
 	}
-	if r.Bucket == port.NoBucket && s.options.TTL > 0 {
-		a[TTLAttribute] = num(s.options.Clock.Now().Add(s.options.TTL).Unix())
+	if r.Bucket == port.NoBucket && s.options.TTL > 0 && r.Version > 1 { // see expiry.go
+		a[TTLAttribute] = num(s.expiresAt())
 	}
 }
 

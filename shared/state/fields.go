@@ -26,6 +26,7 @@ var taskFields = tableOf(
 	text("Definition", "hash of the definition that the task runs", func(t *core.Task) *string { return &t.Definition }),
 	text("tokenKey", "ID of the key with which tokens of answers are made", func(t *core.Task) *string { return &t.TokenKey }),
 	text("content", "hash of what was submitted", func(t *core.Task) *string { return &t.ContentHash }),
+	raw("Order", "the order as submitted; absent if it is kept apart", func(t *core.Task) *json.RawMessage { return &t.Order }),
 	text("priority", "as submitted", func(t *core.Task) *string { return &t.Priority }),
 	text("replyTo", "logical name of the queue that gets the status messages", func(t *core.Task) *string { return &t.ReplyTo }),
 	text("phase", "in Error: the direction in which it was going", func(t *core.Task) *core.Phase { return &t.Phase }),

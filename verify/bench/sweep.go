@@ -102,7 +102,7 @@ func storeTasks(ctx context.Context, st *state.Store, def *core.Definition, n in
 				t.ProcessState, t.Due = core.Processed, 0
 			}
 			t.Version = 1
-			changes = append(changes, state.Change{Task: &t, Order: &port.Order{ID: id, ContentHash: "x", Body: []byte(body), Created: long}})
+			changes = append(changes, state.Change{Task: &t, Order: []byte(body)})
 		}
 		for _, err := range st.Commit(ctx, changes) {
 			if err != nil {

@@ -138,13 +138,19 @@ func (m *move) keptAccepted(id string) bool {
 		return false
 	}
 	at := slices.IndexFunc(m.before.Verdicts, func(v core.Verdict) bool { return v.ID == id && v.Accepted })
-	added := 0
+	added := m.added()
+	return at >= 0 && added < 8 && len(m.before.Verdicts)-at+added-1 <= 8
+}
+
+// added is how many verdicts of this commit are kept. If it is 8, the commit may have stored more, one of an accepted command among
+// them.
+func (m *move) added() (n int) {
 	for _, v := range m.after.Verdicts {
-		if !slices.Contains(m.before.Verdicts, v) {
-			added++
+		if m.before == nil || !slices.Contains(m.before.Verdicts, v) {
+			n++
 		}
 	}
-	return at >= 0 && len(m.before.Verdicts)-at+added-1 <= 8
+	return n
 }
 
 // verdicts: one ID, one answer, unless eight later ones have replaced it: then a copy of an accepted command is refused
@@ -183,7 +189,7 @@ func (m *move) verdicts() {
 		was = m.before.Command
 		m.commanded = m.commanded || m.after.Parent != nil && m.after.Run > m.before.Run // by a parent that was resubmitted (P41)
 	}
-	if d := m.after.Command - was; d < 0 || d > accepted+m.emptied() {
+	if d := m.after.Command - was; d < 0 || m.added() < 8 && d > accepted+m.emptied() {
 		m.fail("P5", "the command number went from %d to %d with %d accepted commands", was, m.after.Command, accepted)
 	}
 }
@@ -195,7 +201,7 @@ func (m *move) emptied() (n int) {
 	}
 	// in any order: it is a count
 	for kind, all := range m.before.Refused {
-		if len(all) == mostRefused && len(m.after.Refused[kind]) < mostRefused {
+		if len(m.after.Refused[kind]) < len(all) { // it only shrinks when it is emptied, which can happen in the middle of a commit
 			n++
 		}
 	}
@@ -535,9 +541,7 @@ func (m *move) failedByRule(i int) bool {
 		return s.Error.Code == d.Fail.Code
 	}
 	model := &model{def: m.def, t: m.after}
-	if r := m.w.store.rows[m.after.OrderID]; r.order != nil {
-		model.content = r.order.Body
-	}
+	model.content = m.w.store.rows[m.after.OrderID].order()
 	_, err := m.def.Expr.When(i, model.environment(i))
 	return err != nil
 }
@@ -682,8 +686,8 @@ func (w *simulation) checkEffects(o *order) {
 		return
 	}
 	t := r.task
-	if r.order == nil {
-		w.violate("2", "order %s has a task and no order", o.id)
+	if t.Apart() && r.content == nil {
+		w.violate("2", "the order of %s is kept apart, and it is not there", o.id)
 	}
 	if !t.Terminal() || t.ProcessState == core.Closed { // whose effects stand as the operator found them
 		return
@@ -973,8 +977,8 @@ func (w *simulation) audit() {
 		w.checks.did("5")
 		w.checks.did("19")
 		w.checks.did("P26")
-		if r := w.store.rows[o.id]; o.acked && (r == nil || r.order == nil) {
-			w.violate("P26", "order %s was acknowledged, and its row is gone", o.id)
+		if r := w.store.rows[o.id]; o.acked && !r.known() {
+			w.violate("P26", "order %s was acknowledged, and its ID is gone", o.id)
 		}
 		o.seen.dirty = true
 		if t := w.store.task(o.id); t != nil {

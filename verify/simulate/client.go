@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -57,9 +58,9 @@ func (w *simulation) application() {
 	}
 	for i := 1; i <= n; i++ {
 		id := "o" + strconv.Itoa(i)
-		o := &order{id: id, seen: newHistory(), submit: message.SubmitOrder{Schema: message.Schema, OrderID: id, Workflow: w.def.Name, Order: w.sc.Order}}
-		if o.submit.Order == nil {
-			o.submit.Order = noContent
+		o := &order{id: id, seen: newHistory(), submit: message.SubmitOrder{Schema: message.Schema, OrderID: id, Workflow: w.def.Name, Order: w.content()}}
+		if i%2 == 0 && w.driver == nil && w.room.limit == 0 { // every second order is kept apart
+			o.submit.Order = append(slices.Clip(o.submit.Order), bytes.Repeat([]byte(" "), core.MaxInlineOrder)...)
 		}
 		o.api = w.embedded || w.choose("api", id, 2, 0.4) == 1
 		if w.choose("silent", id, 2, 0.2) == 0 {
@@ -120,7 +121,7 @@ func (w *simulation) submit(o *order) {
 	if o.acked || o.refused {
 		return
 	}
-	if o.submit.ReplyTo == "" && !o.api && w.store.rows[o.id] != nil && w.store.rows[o.id].order != nil {
+	if o.submit.ReplyTo == "" && !o.api && w.store.rows[o.id].known() {
 		o.acked = true // it looked the order up
 		return
 	}
@@ -175,7 +176,7 @@ func (w *simulation) otherContent(o *order) {
 func (w *simulation) acknowledged(o *order) {
 	o.acked = true
 	w.checks.did("1")
-	if r := w.store.rows[o.id]; r == nil || r.order == nil {
+	if !w.store.rows[o.id].known() {
 		w.violate("1", "order %s was acknowledged and is not stored", o.id)
 	}
 }
@@ -526,8 +527,7 @@ func (w *simulation) rests(o *order) bool {
 	t := w.store.task(o.id)
 	switch {
 	case t == nil:
-		r := w.store.rows[o.id]
-		return o.refused || r != nil && r.order != nil // expired after its end
+		return o.refused || w.store.rows[o.id].known() // expired after its end
 	case !o.acked && !o.refused:
 		return false
 	}
@@ -588,12 +588,12 @@ func (w *simulation) expire() {
 	}
 	for _, id := range w.store.ids {
 		r := w.store.rows[id]
-		if r.record == nil || !r.task.Terminal() || !r.task.AtRest() || r.order == nil {
+		if r.record == nil || !r.task.Terminal() || !r.task.AtRest() {
 			continue
 		}
 		if w.inject(aClient, callExpire, id).fault == TTL {
-			w.trace("world", "", "the record of "+id+" expires; its order stays (P26)")
-			r.record, r.task, r.wasDue = nil, nil, nil
+			w.trace("world", "", "the record of "+id+" expires; its ID stays (P26)")
+			r.expire()
 			if o := w.byID[id]; o != nil && w.choose("resubmits", id, 2, 0.5) == 1 { // an old copy of the order comes
 				m := o.submit
 				w.after(w.spread("resubmits", id+"/when", 60_000), func() { _ = w.send(w.client(), w.queues[port.Intake], port.Message{Value: &m}) })

@@ -234,7 +234,7 @@ func (d *driver) apart(iv *invocation) bool {
 		return true
 	}
 	switch t.call {
-	case callLoadOrder, callDelete, callExtend, callAlert:
+	case callOrder, callDelete, callExtend, callAlert:
 		return true
 	case callSend, callDepth:
 		// A Supervisor may count what waits there (P32).

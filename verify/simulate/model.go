@@ -33,7 +33,7 @@ type model struct {
 	backlog  func(queue string) bool // more waits in it than is taken at a time, or its agent takes nothing
 	unasked  string                  // a queue that was not asked for that
 	direct   bool                    // it was asked without a queue, and gets the answer
-	expired  bool                    // the order is there, and its task is not (P26)
+	expired  bool                    // the order came to rest, and its record has expired (P26)
 	room     room
 	fresh    bool // the event was not handled before: it has nothing to send again (P12a)
 

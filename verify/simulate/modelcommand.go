@@ -26,7 +26,7 @@ func (m *model) submit(o *message.SubmitOrder) {
 		m.again()
 		return
 	}
-	if m.expired { // its order is the tombstone of a task that has expired (P26)
+	if m.expired { // its record has expired (P26)
 		m.refuse(o.ReplyTo)
 		return
 	}
@@ -38,6 +38,9 @@ func (m *model) submit(o *message.SubmitOrder) {
 	t := &core.Task{
 		OrderID: o.OrderID, Workflow: m.def.Name, Definition: m.def.Hash, ContentHash: message.ContentHash(*o),
 		ReplyTo: o.ReplyTo, ProcessState: core.Processing, Steps: make([]core.Step, len(m.def.Steps)),
+	}
+	if len(o.Order) <= core.MaxInlineOrder {
+		t.Order = o.Order
 	}
 	for i := range t.Steps {
 		t.Steps[i] = core.Step{Name: m.def.Steps[i].Name, State: core.Pending}

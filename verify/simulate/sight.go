@@ -212,9 +212,9 @@ func (iv *invocation) modelFor(s *sight, t *core.Task, at reading) *model {
 	default:
 		m.def = m.latest
 	}
-	if r := w.store.rows[s.id]; r != nil && r.order != nil {
-		m.content = r.order.Body
-		m.expired = r.task == nil
+	if r := w.store.rows[s.id]; r.known() {
+		m.content = r.order()
+		m.expired = r.ended
 	}
 	m.direct = iv.direct != nil
 	m.backlog = func(queue string) bool {

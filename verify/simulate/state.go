@@ -239,7 +239,7 @@ func (d *driver) rows(now int64) (sum digest) {
 }
 
 func (d *driver) row(h *digest, r *row, now int64) {
-	h.yes(r.order != nil, r.record != nil, len(r.wasDue) > 0)
+	h.yes(r.known(), r.record != nil, len(r.wasDue) > 0)
 	if r.record == nil {
 		return
 	}
