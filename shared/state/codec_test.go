@@ -316,7 +316,9 @@ func TestUnreadableDocuments(t *testing.T) {
 		``: "not JSON", `[]`: "not an object", `{"Schema":1,"Steps":{"a":{"N":"x"}}}`: `step "a"`,
 		`{"Schema":1,"Steps":[]}`: "not an object", `{"Version":1.5}`: "whole number", "{\"OrderID\":\"\xff\"}": "UTF-8",
 		`{"Created":"yesterday"}`: "RFC 3339", `{"attention":1}`: "neither true",
-		`{"Created":"2026-01-01T00:00:00Z","due":9999999999999999}`: "years",
+		`{"Created":"2026-01-01T00:00:00Z","due":9999999999999999}`: "years", `{"Created":"2026-01-01T00:00:00Z","due":1.5}`: "whole number",
+		`{"Created":"2026-01-01T00:00:00Z","due":9223372036854775807}`: "years", `{"Steps":{"a":{"CompleteBy":-1}}}`: "years",
+		`{"Steps":{"a":{"CompleteBy":"soon"}}}`: "whole number",
 	} {
 		if _, err := state.DecodeTask([]byte(doc)); err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%s: %v", doc, err)

@@ -60,24 +60,20 @@ func (d *decoder) steps(v []byte) error {
 }
 
 // after reads a time in milliseconds after Created.
-func (d *decoder) after(v []byte) (core.Time, error) {
-	ms, err := readInt[int64](v)
+func (d *decoder) after(v []byte) (core.Time, error) { return d.since(d.task.Created, v) }
+
+// instant reads a time in milliseconds since 1970.
+func (d *decoder) instant(v []byte) (core.Time, error) { return d.since(0, v) }
+
+func (*decoder) since(begin core.Time, v []byte) (core.Time, error) {
+	ms, err := readInt[core.Time](v)
 	if err != nil {
 		return 0, err
 	}
-	const span = 253402300799999 // all that is in range
-	if t := d.task.Created + core.Time(ms); ms >= -span && ms <= span && t.InRange() {
+	if t := begin + ms; t.InRange() {
 		return t, nil
 	}
 	return 0, errRange
-}
-
-func readInstant(v []byte) (core.Time, error) {
-	t, err := readInt[core.Time](v)
-	if err == nil && !t.InRange() {
-		err = errRange
-	}
-	return t, err
 }
 
 func readMoment(v []byte) (t core.Time, err error) {

@@ -122,7 +122,7 @@ func moment[T any](name, says string, at func(*T) *core.Time) field[T] {
 
 // instant is a time in milliseconds since 1970, which an expression of DynamoDB can compare.
 func instant[T any](name, says string, at func(*T) *core.Time) field[T] {
-	return member(name, says, at, (*writer).instant, func(_ *decoder, v []byte) (core.Time, error) { return readInstant(v) })
+	return member(name, says, at, (*writer).instant, (*decoder).instant)
 }
 
 // after is a time in milliseconds after Created.
