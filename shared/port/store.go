@@ -31,7 +31,7 @@ type Record struct {
 	Created  time.Time
 	Bucket   Bucket
 	IndexAt  time.Time // sort key in the bucket; whole milliseconds
-	Document []byte    // JSON
+	Document []byte    // JSON object; a Store may write its members in another order
 }
 
 // Write is one conditional write. Expected 0 creates: no order of this ID may ever have been stored

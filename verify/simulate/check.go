@@ -188,6 +188,10 @@ func (m *move) verdicts() {
 	if m.before != nil {
 		was = m.before.Command
 		m.commanded = m.commanded || m.after.Parent != nil && m.after.Run > m.before.Run // by a parent that was resubmitted (P41)
+		if m.added() >= 8 && m.after.Command > was {                                     // later verdicts of this commit have pushed out the accepted one
+			m.commanded = true
+			m.resumed = m.resumed || stoppedForward(m.before) && m.after.ProcessState == core.Processing
+		}
 	}
 	if d := m.after.Command - was; d < 0 || m.added() < 8 && d > accepted+m.emptied() {
 		m.fail("P5", "the command number went from %d to %d with %d accepted commands", was, m.after.Command, accepted)

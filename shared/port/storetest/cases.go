@@ -164,8 +164,8 @@ func taskDocument(further string) string {
 		`"Workflow":"order","Created":"2026-11-21T10:00:00.000Z"` + further + `,"Steps":{"pay":{"N":0,"ProcessState":"Pending","LockedBy":null,"CompleteBy":null,"FailureCount":0}}}`
 }
 
-// keptCases: a Store returns every document byte for byte, those of newer code too, and every other
-// field, whatever is in it.
+// keptCases: a Store returns every document with the same meaning, those of newer code too, and every other
+// field as it was, whatever is in it.
 func keptCases() []testCase {
 	var cases []testCase
 	kept := func(name string, change func(*port.Write)) {

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"sort"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"pgregory.net/rapid"
 
@@ -115,7 +117,23 @@ func show(r *port.Record) string {
 	if r.Bucket != port.NoBucket {
 		due = r.IndexAt.UTC().String()
 	}
-	return fmt.Sprintf("%q version %d, %q %q, created %v, %q %s: %s", r.ID, r.Version, r.State, r.Workflow, r.Created.UTC(), r.Bucket, due, text(r.Document))
+	return fmt.Sprintf("%q version %d, %q %q, created %v, %q %s: %s", r.ID, r.Version, r.State, r.Workflow, r.Created.UTC(), r.Bucket, due, text(meaning(r.Document)))
+}
+
+// meaning is a document without what a Store may change: white space, escapes, and the order of members. If a name
+// stands twice, the last one counts. Numbers keep their digits. What is no JSON object stays as it is.
+func meaning(document []byte) []byte {
+	d := json.NewDecoder(bytes.NewReader(document))
+	d.UseNumber()
+	var members map[string]any
+	if !utf8.Valid(document) || d.Decode(&members) != nil || d.More() {
+		return document
+	}
+	b, err := json.Marshal(members)
+	if err != nil {
+		return document
+	}
+	return b
 }
 
 func commits(writes ...port.Write) operation {
