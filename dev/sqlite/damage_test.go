@@ -113,18 +113,6 @@ func TestDamagedFileIsRefused(t *testing.T) {
 	}
 }
 
-// copied is another folder with the same database, without its log.
-func copied(t *testing.T, from string) (folder string) {
-	t.Helper()
-	folder = t.TempDir()
-	data, err := os.ReadFile(filepath.Join(from, database))
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, filepath.Join(folder, database), data)
-	return folder
-}
-
 // TestDamageFoundLaterEndsReadiness: a clean end is followed by no check; what is read then reports.
 func TestDamageFoundLaterEndsReadiness(t *testing.T) {
 	folder := t.TempDir()

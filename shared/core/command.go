@@ -305,7 +305,7 @@ func (r *deciding) restart(e Resubmit) {
 	t.ProcessState, t.Why = Processing, ""
 	t.EndStep, t.EndCode, t.EndText, t.Output = "", "", "", nil
 	t.Run++
-	t.Refused = nil
+	t.forgetRefused()
 	t.Hops, t.DeadlineSeq = 0, 0
 	for i := range t.Steps {
 		s := &t.Steps[i]

@@ -45,6 +45,16 @@ func (r *deciding) remember(id, command string) {
 	t.Refused = refused
 }
 
+// forgetRefused empties the lists at the start of a run. The list of numbers ahead stays, because the number grows across runs: the task may
+// reach the number of such a command in any later run.
+func (t *Task) forgetRefused() {
+	ahead := t.Refused[aheadCommand]
+	t.Refused = nil
+	if len(ahead) > 0 {
+		t.Refused = map[string][]string{aheadCommand: ahead}
+	}
+}
+
 // refusedBefore returns a verdict without the reason of a command that this run has refused, or nil.
 func (t *Task) refusedBefore(id string) *Verdict {
 	if len(t.Refused) == 0 {

@@ -196,3 +196,32 @@ func TestRefusalsAreBoundedAndStored(t *testing.T) {
 		t.Errorf("%v: stored %v, read %v", err, d.task.Refused, again.Refused)
 	}
 }
+
+// P5. A command whose number was ahead of the task stays refused when a later run reaches that number.
+func TestRefusedNumberAheadStaysRefusedInLaterRuns(t *testing.T) {
+	d := begun(t, step("a"))
+	first := core.Resubmit{ID: "first", Command: 1}
+	d.refused(first)
+	for i := range 9 { // their verdicts push that of first out
+		d.refused(core.Resubmit{ID: fmt.Sprint("other-", i), Command: 0})
+	}
+	undo := func() {
+		s := &d.task.Steps[0]
+		d.decide(reply("a", d.task.Run, s.Attempt, core.Do, core.OutcomeFailed))
+		d.decide(reply("a", d.task.Run, d.task.Steps[0].Attempt, core.UndoOp, core.OutcomeDone))
+		if d.task.ProcessState != core.Compensated {
+			t.Fatalf("the task is %s", d.task.ProcessState)
+		}
+	}
+	undo()
+	if !d.accepted(core.Resubmit{ID: "second", Command: 0}) {
+		t.Fatal("the first resubmit is refused")
+	}
+	for i := range 9 {
+		d.refused(core.Resubmit{ID: fmt.Sprint("more-", i), Command: 1})
+	}
+	undo()
+	if d.task.Command != 1 || d.accepted(first) {
+		t.Errorf("number %d: the command was refused, and is accepted now", d.task.Command)
+	}
+}

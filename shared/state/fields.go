@@ -35,7 +35,7 @@ var taskFields = tableOf(
 	integer("command", "number of accepted commands, and of full lists of refused ones", func(t *core.Task) *int { return &t.Command }),
 	part("verdicts", "answers to the last commands", func(t *core.Task) *[]core.Verdict { return &t.Verdicts },
 		func(v []core.Verdict) bool { return len(v) == 0 }, checkVerdicts),
-	part("refused", "short hashes of the IDs of commands that this run has refused, by command", func(t *core.Task) *map[string][]string { return &t.Refused },
+	part("refused", "short hashes of the IDs of commands that this run has refused, by command; under `command` those of all runs whose number was ahead of the task", func(t *core.Task) *map[string][]string { return &t.Refused },
 		func(m map[string][]string) bool { return len(m) == 0 }, func(map[string][]string) error { return nil }),
 	list("attempts", "the last 16 attempts that did not end done, of all runs, oldest first; see below",
 		func(t *core.Task) *[]core.Attempt { return &t.Attempts }, attemptFields),

@@ -537,7 +537,11 @@ func (m *model) restart(c *message.Control) {
 	t := m.t
 	t.Run++
 	t.Hops, t.DeadlineSeq = 0, 0
+	ahead := t.Refused["command"]
 	t.Refused = nil
+	if len(ahead) > 0 { // its number may come in any later run
+		t.Refused = map[string][]string{"command": ahead}
+	}
 	for i := range t.Steps {
 		verdicts := verdictsOf(&t.Steps[i])
 		kept := t.Steps[i].Answers != nil
