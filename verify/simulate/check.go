@@ -138,8 +138,13 @@ func (m *move) keptAccepted(id string) bool {
 		return false
 	}
 	at := slices.IndexFunc(m.before.Verdicts, func(v core.Verdict) bool { return v.ID == id && v.Accepted })
+	return at >= 0 && m.kept(at)
+}
+
+// kept reports whether no verdict of this commit has pushed out the one at that place of the list before.
+func (m *move) kept(at int) bool {
 	added := m.added()
-	return at >= 0 && added < 8 && len(m.before.Verdicts)-at+added-1 <= 8
+	return added < 8 && len(m.before.Verdicts)-at+added-1 <= 8
 }
 
 // added is how many verdicts of this commit are kept. If it is 8, the commit may have stored more, one of an accepted command among

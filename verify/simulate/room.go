@@ -173,7 +173,7 @@ func (m *move) fits() {
 	for i := range b.Verdicts {
 		for k := range t.Verdicts {
 			// whether an ID may be refused that was accepted is P5
-			if v, w := &b.Verdicts[i], &t.Verdicts[k]; v.ID == w.ID && v.Reason != w.Reason && w.Accepted == v.Accepted {
+			if v, w := &b.Verdicts[i], &t.Verdicts[k]; v.ID == w.ID && v.Reason != w.Reason && w.Accepted == v.Accepted && m.kept(i) {
 				m.fail("P28", "command %s was answered %q, and now %q", v.ID, v.Reason, w.Reason)
 			}
 		}
