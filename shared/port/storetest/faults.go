@@ -43,15 +43,15 @@ func faultCases() []testCase {
 		after  operation // what else shows that it was carried out once
 	}{
 		{name: "create", do: commits(write("b", 0))},
-		{name: "create of a record alone", do: commits(write("b", 0, withoutOrder))},
+		{name: "create of an order in its document", do: commits(write("b", 0, inline))},
 		{name: "replace", do: commits(write("a", 1))},
 		{name: "create that exists", do: commits(write("a", 0))},
 		{name: "replace on another version", do: commits(write("a", 2))},
 		{name: "replace of nothing", do: commits(write("b", 1))},
 		{name: "batch", do: commits(write("a", 1), write("b", 0), write("c", 1), write("d", 0))},
 		{name: "load", do: loads("a", "none")},
-		{name: "load of the order", do: loadsOrder("a")},
-		{name: "load of an order that is not there", do: loadsOrder("b")},
+		{name: "load of the content", do: loadsContent("a", usual("a"))},
+		{name: "load of a content that is not there", do: loadsContent("b", usual("b"))},
 		{name: "due", do: readsDue(port.DueBucket, far, 10)},
 		{name: "list", needs: hasList, do: lists(port.Query{}, 10, false)},
 		{name: "put of a definition", needs: hasDefinitions, do: puts(empty, []byte("{}")), after: defines(empty)},
@@ -112,7 +112,7 @@ func lastingCases() []testCase {
 	} {
 		cases = append(cases, testCase{name: c.name, run: func(s *suite) {
 			s.commit(write("a", 0))
-			for _, w := range []port.Write{write("b", 0), write("a", 1)} {
+			for _, w := range []port.Write{write("b", 0, inline), write("a", 1)} {
 				s.Inject(c.faults...)
 				s.answers(commits(w), c.want)
 				s.Inject()
