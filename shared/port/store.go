@@ -31,7 +31,7 @@ type Record struct {
 	Created  time.Time
 	Bucket   Bucket
 	IndexAt  time.Time // sort key in the bucket; whole milliseconds
-	Document []byte    // JSON object; a Store may write its members in another order
+	Document []byte    // JSON; a Store may write the members of an object in another order
 }
 
 // Write is one conditional write. Expected 0 creates: no order of this ID may ever have been stored
@@ -86,7 +86,7 @@ type Store interface {
 	// Load answers the records at the places of their IDs, nil where there is none, and beside them what
 	// kept one from being read: a read that fails says nothing of the others.
 	Load(ctx context.Context, ids []string) ([]*Record, []error)
-	// Content returns the content that an order keeps apart under this hash, ErrNotFound if there is none.
+	// Content returns the content that an order keeps apart under this hash. ErrNotFound: the order keeps none.
 	Content(ctx context.Context, id, hash string) ([]byte, error)
 	// Ended reports whether an order of this ID came to rest and its record has expired (P26). It may report true
 	// for an order whose record is still there, so it is asked only if Load returns no record.

@@ -56,7 +56,7 @@ func createCases() []testCase {
 	return append(cases, need(hasForget, []testCase{
 		{name: "an order whose record has expired exists (P26), and is in no index", run: func(s *suite) {
 			for _, change := range []func(*port.Write){func(*port.Write) {}, inline, tombstone} {
-				id := fmt.Sprint("a", len(s.model.Store.(*model).rows))
+				id := fmt.Sprint("a", len(s.rows()))
 				s.commit(write(id, 0, change), write("b"+id, 0))
 				s.commit(write(id, 1, finished), write("b"+id, 1))
 				s.same(forgets(id, "unknown"))
@@ -92,12 +92,14 @@ func replaceCases() []testCase {
 	return append(cases, hundred)
 }
 
-// batchCases: each write of a batch stands on its own, at its place.
-func batchCases() []testCase {
-	bad := []struct {
-		name  string
-		write port.Write
-	}{
+// badWrite is a write that a Store refuses.
+type badWrite struct {
+	name  string
+	write port.Write
+}
+
+func badWrites() []badWrite {
+	bad := []badWrite{
 		{"too large", write("bad", 0, holding(document(port.MaxDocument+1)))},
 		{"too large a replacement", write("there", 1, holding(document(2*port.MaxDocument)))},
 		{"too large an order", write("bad", 0, apart(document(port.MaxOrder+1)))},
@@ -109,21 +111,17 @@ func batchCases() []testCase {
 		{"a content that changes", write("there", 1, apart([]byte("1")))},
 	}
 	for _, version := range []int64{-1, 0, 2, 7} {
-		bad = append(bad, struct {
-			name  string
-			write port.Write
-		}{fmt.Sprintf("a create of version %d", version), write("bad", 0, func(w *port.Write) { w.Record.Version = version })})
+		bad = append(bad, badWrite{fmt.Sprintf("a create of version %d", version), write("bad", 0, func(w *port.Write) { w.Record.Version = version })})
 	}
 	for _, version := range []int64{0, 1, 3, 100} {
-		bad = append(bad, struct {
-			name  string
-			write port.Write
-		}{fmt.Sprintf("a replace to version %d", version), write("there", 1, func(w *port.Write) { w.Record.Version = version })})
+		bad = append(bad, badWrite{fmt.Sprintf("a replace to version %d", version), write("there", 1, func(w *port.Write) { w.Record.Version = version })})
 	}
-	bad = append(bad, struct {
-		name  string
-		write port.Write
-	}{"a negative expected version", write("bad", 0, func(w *port.Write) { w.Expected, w.Record.Version = -1, 0 })})
+	return append(bad, badWrite{"a negative expected version", write("bad", 0, func(w *port.Write) { w.Expected, w.Record.Version = -1, 0 })})
+}
+
+// batchCases: each write of a batch stands on its own, at its place.
+func batchCases() []testCase {
+	bad := badWrites()
 	var cases []testCase
 	for n, b := range bad {
 		writes := batch(write("a", 0), write("b", 0), write("c", 1), write("d", 0))
@@ -164,32 +162,36 @@ func taskDocument(further string) string {
 		`"Workflow":"order","Created":"2026-11-21T10:00:00.000Z"` + further + `,"Steps":{"pay":{"N":0,"ProcessState":"Pending","LockedBy":null,"CompleteBy":null,"FailureCount":0}}}`
 }
 
-// keptCases: a Store returns every document with the same meaning, those of newer code too, and every other
-// field as it was, whatever is in it.
+// strangeDocuments are documents that a Store must keep, whatever is in them.
+var strangeDocuments = map[string]string{
+	"unknown fields of a task":     taskDocument(`,"later":{"deep":[1,2,{"x":null}]},"aNewFlag":true`),
+	"unknown fields of a step":     strings.Replace(taskDocument(""), `"FailureCount":0}}`, `"FailureCount":0,"later":{"a":1}}}`, 1),
+	"members in another order":     `{"Workflow":"order","Version":1,"Steps":{},"OrderID":"a","ProcessState":"Processing","Created":"2026-11-21T10:00:00.000Z"}`,
+	"names that an index has":      taskDocument(`,"bucket":"due#0","dueAt":"x","expiresAt":1,"Writer":"w","Document":"d","row":1,"order_id":"b"`),
+	"names that a query has":       taskDocument(`,"#n":1,":v":2,"a.b":3,"a[0]":4,"":5,"$.x":6,"select":7`),
+	"names that stand twice":       taskDocument(`,"x":1,"x":2`),
+	"what people have sent":        taskDocument(`,"output":{ "b":1.50,"a":"\u0041\/" },"Order":{"z":1e3,"y":[ ]},"answers":{"votes":[{"value": "x"}]}`),
+	"of another task and version":  strings.Replace(strings.Replace(taskDocument(""), `"OrderID":"a"`, `"OrderID":"b"`, 1), `"Version":1`, `"Version":7`, 1),
+	"numbers of every form":        taskDocument(`,"n":[0,-0,1.0,1e3,1E+400,0.0001,123456789012345678901234567890,-1.5e-7]`),
+	"text of every form":           taskDocument(`,"t":["é","\u00e9","\n","\u0000","\/","😀","\ud83d\ude00","' OR 1=1 --"]`),
+	"empty things":                 taskDocument(`,"e":[{},[],"",null,[[]],[{}]]`),
+	"deep":                         taskDocument(`,"d":` + strings.Repeat("[", 60) + strings.Repeat("]", 60)),
+	"white space":                  " { \"a\" :\t1 ,\n \"b\":[ 1 , 2 ] } ",
+	"no object":                    `["a",1]`,
+	"no JSON":                      "hello, 'world' \"; -- {",
+	"not even text":                "\xff\xfe\x00\x01\x80",
+	"control characters and signs": "{\"text\":\"\x00\x01 \u00e4\u65e5\U0001F600 ' \\\" ; --\"}",
+}
+
+// keptCases: a Store returns every document byte for byte (but see Options.Reorders), those of newer code too, and every
+// other field, whatever is in it.
 func keptCases() []testCase {
 	var cases []testCase
 	kept := func(name string, change func(*port.Write)) {
 		replaced := func(w *port.Write) { change(w); w.Content = nil }
 		cases = append(cases, script("kept: "+name, batch(write("a", 0, change)), batch(write("a", 1, replaced, holding([]byte("{}")))), batch(write("a", 2, replaced))))
 	}
-	for name, text := range map[string]string{
-		"unknown fields of a task":     taskDocument(`,"later":{"deep":[1,2,{"x":null}]},"aNewFlag":true`),
-		"unknown fields of a step":     strings.Replace(taskDocument(""), `"FailureCount":0}}`, `"FailureCount":0,"later":{"a":1}}}`, 1),
-		"members in another order":     `{"Workflow":"order","Version":1,"Steps":{},"OrderID":"a","ProcessState":"Processing","Created":"2026-11-21T10:00:00.000Z"}`,
-		"names that an index has":      taskDocument(`,"bucket":"due#0","dueAt":"x","expiresAt":1,"Writer":"w","Document":"d","row":1,"order_id":"b"`),
-		"names that a query has":       taskDocument(`,"#n":1,":v":2,"a.b":3,"a[0]":4,"":5,"$.x":6,"select":7`),
-		"names that stand twice":       taskDocument(`,"x":1,"x":2`),
-		"of another task and version":  strings.Replace(strings.Replace(taskDocument(""), `"OrderID":"a"`, `"OrderID":"b"`, 1), `"Version":1`, `"Version":7`, 1),
-		"numbers of every form":        taskDocument(`,"n":[0,-0,1.0,1e3,1E+400,0.0001,123456789012345678901234567890,-1.5e-7]`),
-		"text of every form":           taskDocument(`,"t":["é","\u00e9","\n","\u0000","\/","😀","\ud83d\ude00","' OR 1=1 --"]`),
-		"empty things":                 taskDocument(`,"e":[{},[],"",null,[[]],[{}]]`),
-		"deep":                         taskDocument(`,"d":` + strings.Repeat("[", 60) + strings.Repeat("]", 60)),
-		"white space":                  " { \"a\" :\t1 ,\n \"b\":[ 1 , 2 ] } ",
-		"no object":                    `["a",1]`,
-		"no JSON":                      "hello, 'world' \"; -- {",
-		"not even text":                "\xff\xfe\x00\x01\x80",
-		"control characters and signs": "{\"text\":\"\x00\x01 \u00e4\u65e5\U0001F600 ' \\\" ; --\"}",
-	} {
+	for name, text := range strangeDocuments {
 		kept(name, holding([]byte(text)))
 	}
 	for _, size := range []int{2, 1023, 1024, 1025, 4095, 4096, 4097, 65_536, 262_145, port.MaxDocument - 1, port.MaxDocument} {

@@ -29,19 +29,22 @@ var allFaults = []Fault{LostAnswer, LostRequest, Throttle, Repeat, Contention}
 // lasting is so often that no adapter's patience outlasts it.
 func lasting(f Fault) []Fault { return slices.Repeat([]Fault{f}, 100) }
 
+// operationUnderFaults is an operation that meets each fault.
+type operationUnderFaults struct {
+	name   string
+	needs  func(*suite) bool
+	before operation // nil: task "a" is created
+	do     operation
+	after  operation // what else shows that it was carried out once
+}
+
 // faultCases: one fault of the backend is nothing that a caller sees (rules 8, 9, 10 and 23 of
 // docs/aws-rules.md); of those that last it gets the true answer.
 func faultCases() []testCase {
 	empty := core.DefinitionHash([]byte("{}"))
 	started := port.LedgerEntry{Key: "k", State: "started"}
 	var cases []testCase
-	for _, c := range []struct {
-		name   string
-		needs  func(*suite) bool
-		before operation // nil: task "a" is created
-		do     operation
-		after  operation // what else shows that it was carried out once
-	}{
+	for _, c := range []operationUnderFaults{
 		{name: "create", do: commits(write("b", 0))},
 		{name: "create of an order in its document", do: commits(write("b", 0, inline))},
 		{name: "replace", do: commits(write("a", 1))},
@@ -62,37 +65,43 @@ func faultCases() []testCase {
 		{name: "move of a ledger on another version", needs: hasLedger, before: moves(started), do: moves(started), after: entries("k")},
 		{name: "entry of a ledger", needs: hasLedger, before: moves(started), do: entries("k")},
 	} {
-		needs := func(s *suite) bool { return hasInject(s) && (c.needs == nil || c.needs(s)) }
-		if c.before == nil {
-			c.before = commits(write("a", 0))
-		}
-		for _, f := range allFaults {
-			cases = append(cases, testCase{name: c.name + " meets a " + f.String(), needs: needs, run: func(s *suite) {
-				s.same(c.before)
-				s.soon(readsDue(port.DueBucket, far, 10)) // that an index is stale is no fault
-				if hasList(s) {
-					s.soon(lists(port.Query{}, 10, false))
-				}
-				s.Inject(f)
-				s.same(c.do)
-				s.Inject()
-				s.settled("a", "b", "c", "d")
-				if c.after != nil {
-					s.same(c.after)
-				}
-			}})
-		}
-		cases = append(cases, testCase{name: c.name + " is throttled for long", needs: needs, run: func(s *suite) {
+		cases = append(cases, c.cases()...)
+	}
+	return append(cases, need(hasInject, lastingCases())...)
+}
+
+func (c operationUnderFaults) cases() []testCase {
+	var cases []testCase
+	needs := func(s *suite) bool { return hasInject(s) && (c.needs == nil || c.needs(s)) }
+	if c.before == nil {
+		c.before = commits(write("a", 0))
+	}
+	for _, f := range allFaults {
+		cases = append(cases, testCase{name: c.name + " meets a " + f.String(), needs: needs, run: func(s *suite) {
 			s.same(c.before)
-			s.Inject(lasting(Throttle)...)
-			got := c.do(s.ctx, s.Backends)
+			s.soon(readsDue(port.DueBucket, far, 10)) // that an index is stale is no fault
+			if hasList(s) {
+				s.soon(lists(port.Query{}, 10, false))
+			}
+			s.Inject(f)
+			s.same(c.do)
 			s.Inject()
-			if !strings.Contains(got, port.ErrUnavailable.Error()) || strings.Contains(got, "success") {
-				s.Errorf("the answer is %s, want %v", got, port.ErrUnavailable)
+			s.settled("a", "b", "c", "d")
+			if c.after != nil {
+				s.same(c.after)
 			}
 		}})
 	}
-	return append(cases, need(hasInject, lastingCases())...)
+	cases = append(cases, testCase{name: c.name + " is throttled for long", needs: needs, run: func(s *suite) {
+		s.same(c.before)
+		s.Inject(lasting(Throttle)...)
+		got := c.do(s.ctx, s.Backends)
+		s.Inject()
+		if !strings.Contains(got, port.ErrUnavailable.Error()) || strings.Contains(got, "success") {
+			s.Errorf("the answer is %s, want %v", got, port.ErrUnavailable)
+		}
+	}})
+	return cases
 }
 
 // lastingCases: what a caller gets of a write when the backend stays away.

@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"sort"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"pgregory.net/rapid"
 
@@ -117,23 +115,7 @@ func show(r *port.Record) string {
 	if r.Bucket != port.NoBucket {
 		due = r.IndexAt.UTC().String()
 	}
-	return fmt.Sprintf("%q version %d, %q %q, created %v, %q %s: %s", r.ID, r.Version, r.State, r.Workflow, r.Created.UTC(), r.Bucket, due, text(meaning(r.Document)))
-}
-
-// meaning is a document without what a Store may change: white space, escapes, and the order of members. If a name
-// stands twice, the last one counts. Numbers keep their digits. What is no JSON object stays as it is.
-func meaning(document []byte) []byte {
-	d := json.NewDecoder(bytes.NewReader(document))
-	d.UseNumber()
-	var members map[string]any
-	if !utf8.Valid(document) || d.Decode(&members) != nil || d.More() {
-		return document
-	}
-	b, err := json.Marshal(members)
-	if err != nil {
-		return document
-	}
-	return b
+	return fmt.Sprintf("%q version %d, %q %q, created %v, %q %s: %s", r.ID, r.Version, r.State, r.Workflow, r.Created.UTC(), r.Bucket, due, text(r.Document))
 }
 
 func commits(writes ...port.Write) operation {
@@ -336,9 +318,12 @@ func (s *suite) settled(ids ...string) {
 	}
 }
 
+// rows are what the model holds. Its ports are one value, of which the Store may be wrapped.
+func (s *suite) rows() map[string]row { return s.model.Ledger.(*model).rows }
+
 // contentOf is what the model keeps apart of an order, something else if it keeps nothing.
 func (s *suite) contentOf(id string) []byte {
-	if content := s.model.Store.(*model).rows[id].content; content != nil {
+	if content := s.rows()[id].content; content != nil {
 		return content
 	}
 	return []byte("nothing")
