@@ -105,7 +105,7 @@ type Replica struct {
 // that the construct's own have. One that is not named is made, or stays.
 type Tables struct {
 	Orders, Definitions string
-	Ledgers             map[string]string // by agent
+	Ledgers             map[string]string // keys are agents
 	// KeyARN is of the key that encrypts them, where it is not the deployment's own.
 	KeyARN string
 }

@@ -26,11 +26,11 @@ type Stepkeeper struct {
 	key    awskms.IKey // nil: the services' own keys
 
 	orders, definitions awsdynamodb.ITableV2
-	ledgers             map[string]awsdynamodb.ITableV2 // by agent
-	queues              map[string]*queue               // by logical name
+	ledgers             map[string]awsdynamodb.ITableV2 // keys are agents
+	queues              map[string]*queue               // keys are logical names
 	quarantine, missed  awssqs.Queue
 	alerts              awssns.Topic
-	tokenKeys           awssecretsmanager.ISecret // nil: no workflow makes tokens
+	tokenKeys           awssecretsmanager.ISecret // nil if no workflow makes tokens
 	roles               map[string]awsiam.IRole   // of our functions, by logical name
 	functions           map[string]awslambda.IFunction
 	scheduler           awslambda.Function

@@ -82,7 +82,7 @@ func (e *edge) getTask(ctx context.Context, in *taskInput) (*taskOutput, error) 
 	if wait > 0 {
 		return &taskOutput{Body: view.Of(t, def)}, nil
 	}
-	order, _ := e.backend.Order(ctx, t) // without it the inputs are not shown
+	order, _ := e.backend.Order(ctx, t) // if it cannot be read, the inputs are not shown
 	v := view.Detailed(t, def, order, e.clock.Now())
 	v.Await(e.backend.Unattended(ctx))
 	if t.Workflow != "" {

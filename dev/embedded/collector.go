@@ -3,7 +3,7 @@ package embedded
 import "runtime/debug"
 
 // ballast is never read or written, so that the system gives it no memory; the collector counts it all the same.
-var ballast []byte //nolint:unused // as a global variable it stays reachable
+var ballast []byte //nolint:unused // a global variable stays reachable
 
 // A heap with this much ballast and this percentage may grow by 32 MB and a half of its live objects until the next
 // collection.

@@ -49,7 +49,7 @@ func watched(send func(watch func(*dynamodb.Options)) error) (doubt bool, err er
 	return seen.doubt, err
 }
 
-// passing reports a refusal because a transaction of another program is under way.
+// passing reports a refusal because another program has a transaction on the item.
 func passing(err error) bool {
 	conflict := (*types.TransactionConflictException)(nil)
 	return errors.As(err, &conflict)

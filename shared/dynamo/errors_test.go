@@ -365,7 +365,7 @@ func TestHandlersRetryAttemptsWithoutAnAnswer(t *testing.T) {
 	})
 }
 
-// Every write states its condition and asks for what stands there (P8, rule 8), but for a content: its key says what it holds.
+// Every write states its condition and asks for what stands there (P8, rule 8). A content needs no condition, because its key says what it holds.
 // It is put before its order.
 func TestEveryWriteHasACondition(t *testing.T) {
 	var seen []string

@@ -82,7 +82,7 @@ func (s *Store) keepContent(ctx context.Context, w *port.Write) error {
 	return err // a newer version has set it: the condition on the order's item fails too
 }
 
-// updateContent returns the item that is there if the condition does not hold, empty if there is none.
+// updateContent returns the item that is there if the condition does not hold; without attributes if no item is there.
 func (s *Store) updateContent(ctx context.Context, w *port.Write, update, condition string, values attrs) (there attrs, err error) {
 	_, err = s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.tables.Orders, Key: Key(OrderKey, contentKey(w.Record.ID, w.Hash)),
