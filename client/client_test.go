@@ -577,6 +577,24 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	}
 }
 
+// A redirect whose address cannot be parsed is the same error, and not a broken connection.
+func TestARedirectWithoutAnAddress(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", "https://%zz/?secret=1")
+		w.WriteHeader(http.StatusFound)
+	}))
+	defer server.Close()
+	c, err := client.New(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Submit(t.Context(), client.Order{ID: "o", Workflow: "w"})
+	var e *client.Error
+	if !errors.As(err, &e) || e.Status != http.StatusFound || !strings.Contains(e.Error(), "a redirect to another address") || strings.Contains(e.Error(), "zz") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 func TestFollowToTheEndOverBrokenConnections(t *testing.T) {
 	r := newRig(t)
 	r.submit("o")

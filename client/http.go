@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/redirect"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -56,9 +57,7 @@ func newHTTP(baseURL string, o httpOptions) (*overHTTP, error) {
 			ResponseHeaderTimeout: pollWait + answerTimeout,
 		}}
 	}
-	own := *c
-	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	h := &overHTTP{base: strings.TrimRight(u.String(), "/"), client: &own}
+	h := &overHTTP{base: strings.TrimRight(u.String(), "/"), client: redirect.Refused(*c)}
 	h.sdk = aws.Config{Region: "local", BaseEndpoint: &h.base, HTTPClient: h.client, Credentials: aws.AnonymousCredentials{}}
 	return h, nil
 }
@@ -89,11 +88,11 @@ func (h *overHTTP) send(ctx context.Context, method, path, contentType string, b
 	return nil, errorOf(resp)
 }
 
-// redirected names the host that a redirect points to. The rest of its address may hold a secret.
+// redirected names the host that a redirect points to.
 func redirected(resp *http.Response) error {
 	to := "another address"
-	if u, err := resp.Location(); err == nil && u.Host != "" {
-		to = fmt.Sprintf("%.200q", u.Scheme+"://"+u.Host)
+	if host := redirect.Target(resp.Header); host != "" {
+		to = fmt.Sprintf("%q", host)
 	}
 	return &Error{
 		Status: resp.StatusCode, Title: http.StatusText(resp.StatusCode),

@@ -223,12 +223,8 @@ func (e *edge) plan(ctx context.Context, in *planInput) (*planOutput, error) {
 	if err != nil {
 		return nil, ofOrder(in.ID, err)
 	}
-	var order json.RawMessage
-	o, err := e.backend.Order(ctx, in.ID)
-	switch {
-	case err == nil:
-		order = o.Body
-	case in.Documents: // else the core asks for it, which is an acceptance
+	order, err := e.backend.Order(ctx, t)
+	if err != nil && in.Documents { // else the core asks for it, which is an acceptance
 		return nil, ofOrder(in.ID, err)
 	}
 	p := view.PlanOf(t, def, to, order, e.clock.Now(), state.Room)

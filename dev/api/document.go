@@ -62,9 +62,9 @@ func writeFormat(w io.Writer, v any) error {
 	return nil
 }
 
-// readFormat reads a body that is nested within the limit.
+// readFormat reads a body that is strict JSON within the bounds of values.
 func readFormat(data []byte, to any) error {
-	if err := rawjson.CheckBounds(data); err != nil {
+	if err := rawjson.Check(data, rawjson.MaxLevels); err != nil {
 		return err
 	}
 	return huma.DefaultJSONFormat.Unmarshal(data, to)

@@ -82,10 +82,7 @@ func (e *edge) getTask(ctx context.Context, in *taskInput) (*taskOutput, error) 
 	if wait > 0 {
 		return &taskOutput{Body: view.Of(t, def)}, nil
 	}
-	var order json.RawMessage
-	if o, err := e.backend.Order(ctx, in.ID); err == nil { // without it the inputs are not shown
-		order = o.Body
-	}
+	order, _ := e.backend.Order(ctx, t) // if it cannot be read, the inputs are not shown
 	v := view.Detailed(t, def, order, e.clock.Now())
 	v.Await(e.backend.Unattended(ctx))
 	if t.Workflow != "" {
@@ -97,13 +94,15 @@ func (e *edge) getTask(ctx context.Context, in *taskInput) (*taskOutput, error) 
 }
 
 func (e *edge) getOrder(ctx context.Context, in *OrderPath) (*orderOutput, error) {
-	o, err := e.backend.Order(ctx, in.ID)
+	t, _, err := e.backend.Task(ctx, in.ID)
 	if err != nil {
 		return nil, ofOrder(in.ID, err)
 	}
-	return &orderOutput{Body: OrderDocument{
-		OrderID: o.ID, ContentHash: o.ContentHash, Created: core.TimeOf(o.Created), Order: o.Body,
-	}}, nil
+	order, err := e.backend.Order(ctx, t)
+	if err != nil {
+		return nil, ofOrder(in.ID, err)
+	}
+	return &orderOutput{Body: OrderDocument{OrderID: t.OrderID, ContentHash: t.ContentHash, Created: t.Created, Order: order}}, nil
 }
 
 func (e *edge) list(ctx context.Context, in *listInput) (*pageOutput, error) {

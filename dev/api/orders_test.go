@@ -25,7 +25,7 @@ func TestSubmitAnswersAfterTheOrderIsStored(t *testing.T) {
 	if v := a.json(t); v["orderId"] != "o-1" || v["known"] != false || v["state"] != "Processing" {
 		t.Errorf("receipt: %v", v)
 	}
-	if got := string(r.backend.Seen("o-1").Body); got != `{"total":12.50,"big":12345678901234567890.10}` {
+	if got := string(r.backend.Seen("o-1")); got != `{"total":12.50,"big":12345678901234567890.10}` {
 		t.Errorf("the order lost its digits: %s", got)
 	}
 	if v := r.post("/v1/orders", orderJSON("o-1")).json(t); v["known"] != true {
@@ -417,14 +417,11 @@ func TestDamagedDocument(t *testing.T) {
 			t.Errorf("%v", o)
 		}
 	}
-	for _, path := range []string{"/v1/orders/b", "/v1/orders/b/events", "/v1/orders/b?wait=10s"} {
+	for _, path := range []string{"/v1/orders/b", "/v1/orders/b/events", "/v1/orders/b?wait=10s", "/v1/orders/b/order"} {
 		a := r.get(path)
 		if v := a.json(t); a.status != 500 || v["code"] != "damaged" || !strings.Contains(v["detail"].(string), `order "b"`) {
 			t.Errorf("%s: %d %s", path, a.status, a.body)
 		}
-	}
-	if a := r.get("/v1/orders/b/order"); a.status != 200 {
-		t.Errorf("the order as submitted: %d %s", a.status, a.body)
 	}
 }
 

@@ -43,11 +43,7 @@ func keep(w *port.Write) port.Write {
 	if k.Record.Bucket == port.NoBucket {
 		k.Record.IndexAt = time.Time{}
 	}
-	if w.Order != nil {
-		order := *w.Order
-		order.Body = bytes.Clone(order.Body)
-		k.Order = &order
-	}
+	k.Content = bytes.Clone(w.Content)
 	return k
 }
 
@@ -74,15 +70,11 @@ func (o *commit) apply(tx *transaction) error {
 	return nil
 }
 
-// create answers the write's own refusal, and an error that aborts the transaction.
+// create returns the write's own refusal, and an error that aborts the transaction.
 func (o *commit) create(tx *transaction, w *port.Write) (refusal, err error) {
 	r := &w.Record
-	var hash, body any
-	created := int64(0)
-	if w.Order != nil {
-		hash, body, created = w.Order.ContentHash, w.Order.Body, millis(w.Order.Created)
-	}
-	added, err := tx.addOrder.result(r.ID, hash, created, body)
+	bucket, shard, at := o.store.place(r)
+	added, err := tx.addOrder.result(r.Version, millis(r.Created), at, shard, bucket, r.State, r.Workflow, w.Hash, r.ID, r.Document)
 	if err != nil {
 		return nil, err
 	}
@@ -90,39 +82,18 @@ func (o *commit) create(tx *transaction, w *port.Write) (refusal, err error) {
 	if err != nil {
 		return nil, err
 	}
-	row, err := added.LastInsertId()
-	if err != nil {
-		return nil, err
-	}
 	if n == 0 {
-		if row, refusal, err = o.knownRow(tx, w); refusal != nil || err != nil {
-			return refusal, err
-		}
+		return fmt.Errorf("order %q: %w", r.ID, port.ErrExists), nil
 	}
-	bucket, shard, at := o.store.place(r)
-	_, err = tx.addTask.exec(row, r.Version, millis(r.Created), at, shard, bucket, r.State, r.Workflow, r.ID, r.Document)
+	row, err := added.LastInsertId()
+	if err == nil && w.Apart {
+		_, err = tx.addContent.exec(row, w.Content)
+	}
 	if err != nil {
 		return nil, err
 	}
 	tx.remember(o.store, &head{row, *r})
 	return nil, nil
-}
-
-// knownRow finds the row of an ID that is there already. A task without an order may still be
-// created on it, if there is no task.
-func (o *commit) knownRow(tx *transaction, w *port.Write) (row int64, refusal, err error) {
-	found, err := tx.findTask.first(w.Record.ID)
-	if err != nil || found == nil {
-		return 0, nil, err
-	}
-	hasOrder, hasTask := found[1].(int64) != 0, found[2] != nil
-	if hasTask || hasOrder && w.Order != nil {
-		return 0, fmt.Errorf("order or task %q: %w", w.Record.ID, port.ErrExists), nil
-	}
-	if w.Order != nil {
-		_, err = tx.nameOrder.exec(w.Order.ContentHash, millis(w.Order.Created), w.Order.Body, found[0])
-	}
-	return found[0].(int64), nil, err
 }
 
 func (o *commit) replace(tx *transaction, w *port.Write) (refusal, err error) {
@@ -177,14 +148,14 @@ func (tx *transaction) head(s *Store, id string) (*head, error) {
 		return h, nil
 	}
 	v, err := tx.findTask.first(id)
-	if err != nil || v == nil || v[2] == nil {
+	if err != nil || v == nil {
 		return nil, err
 	}
-	h = &head{row: v[0].(int64), record: port.Record{ID: id, Version: v[2].(int64), State: v[3].(string)}}
-	if v[4] != nil {
-		h.record.Bucket, h.record.IndexAt = port.Bucket(v[4].(string)), fromMillis(v[5].(int64))
+	h = &head{row: v[0].(int64), record: port.Record{ID: id, Version: v[1].(int64), State: v[2].(string)}}
+	if v[3] != nil {
+		h.record.Bucket, h.record.IndexAt = port.Bucket(v[3].(string)), fromMillis(v[4].(int64))
 	}
-	h.record.Created, h.record.Workflow = fromMillis(v[6].(int64)), v[7].(string)
+	h.record.Created, h.record.Workflow = fromMillis(v[5].(int64)), v[6].(string)
 	return h, nil
 }
 
@@ -202,7 +173,7 @@ func (s *Store) place(r *port.Record) (bucket, shard, at any) {
 	return string(r.Bucket), port.ShardOf(r.ID, shards), millis(r.IndexAt)
 }
 
-// Forget removes records and keeps their orders, as a TTL does (P26). Unknown IDs are no error.
+// Forget removes records and keeps their IDs, as Expire does (P26). Unknown IDs are no error.
 func (s *Store) Forget(ctx context.Context, ids []string) error {
 	return s.committer.do(ctx, &forget{s, append([]string(nil), ids...)})
 }
@@ -214,12 +185,26 @@ type forget struct {
 
 func (o *forget) apply(tx *transaction) error {
 	for _, id := range o.ids {
-		if _, err := tx.forgetTask.exec(id); err != nil {
+		h, err := tx.head(o.store, id)
+		if err == nil && h != nil {
+			err = tx.expire(o.store, h.row, id)
+		}
+		if err != nil {
 			return err
 		}
-		tx.heads[id] = nil
-		tx.stored = append(tx.stored, func() { o.store.cache.drop(id) })
 	}
+	return nil
+}
+
+// expire removes all but the ID of an order, how it ended and when (P26).
+func (tx *transaction) expire(s *Store, row int64, id string) error {
+	for _, statement := range []*statement{tx.expireTask, tx.expireContent} {
+		if _, err := statement.exec(row); err != nil {
+			return err
+		}
+	}
+	tx.heads[id] = nil
+	tx.stored = append(tx.stored, func() { s.cache.drop(id) })
 	return nil
 }
 

@@ -113,30 +113,6 @@ func TestDamagedFileIsRefused(t *testing.T) {
 	}
 }
 
-// A file of version 1 has no mark of a clean end. It is checked with a log beside it, and without one.
-func TestDamagedFileOfVersionOneIsRefused(t *testing.T) {
-	folder := versionOne(t)
-	run(t, folder, "CREATE TABLE more (x); INSERT INTO more WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 300) SELECT randomblob(3000) FROM n")
-	spoil(t, folder)
-	refused(t, copied(t, folder), "damaged")
-	write(t, filepath.Join(folder, writeLog), []byte("what is left of a log"))
-	if err := refused(t, folder, "damaged"); !errors.Is(err, sqlite.ErrDamaged) {
-		t.Errorf("error is %v, want %v", err, sqlite.ErrDamaged)
-	}
-}
-
-// copied is another folder with the same database, without its log.
-func copied(t *testing.T, from string) (folder string) {
-	t.Helper()
-	folder = t.TempDir()
-	data, err := os.ReadFile(filepath.Join(from, database))
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, filepath.Join(folder, database), data)
-	return folder
-}
-
 // TestDamageFoundLaterEndsReadiness: a clean end is followed by no check; what is read then reports.
 func TestDamageFoundLaterEndsReadiness(t *testing.T) {
 	folder := t.TempDir()
@@ -282,7 +258,7 @@ func TestACheckThatTakesTooLongGoesOn(t *testing.T) {
 	for i := range 400 {
 		id := fmt.Sprint("task-", i)
 		r, errs := s.Load(t.Context(), []string{id})
-		_, err := s.LoadOrder(t.Context(), id)
+		_, err := s.Content(t.Context(), id, "hash")
 		if r[0] == nil && !errors.Is(errs[0], sqlite.ErrDamaged) || err != nil && !errors.Is(err, sqlite.ErrDamaged) {
 			t.Fatalf("%s: %+v, %v; its order: %v", id, r, errs, err)
 		}
@@ -354,7 +330,7 @@ func TestFileThatIsNotOursIsRefused(t *testing.T) {
 		"the log alone":                {func(t *testing.T, folder string) { write(t, filepath.Join(folder, writeLog), []byte("log")) }, "stepkeeper.db is missing"},
 		"tables of another program":    {script("CREATE TABLE settings(a)"), "another program"},
 		"no tables":                    {script("PRAGMA user_version=1"), "another program"},
-		"the number of another":        {script("PRAGMA application_id=7; CREATE TABLE settings(name, value); CREATE TABLE orders(a); CREATE TABLE tasks(a)"), "another program"},
+		"the number of another":        {script("PRAGMA application_id=7; CREATE TABLE settings(name, value); CREATE TABLE orders(a)"), "another program"},
 		"cut off after the first page": {func(t *testing.T, folder string) { closed(t, filled(t, folder, 50)); cut(t, folder) }, "damaged"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -136,7 +136,7 @@ func (s *Store) open(ctx context.Context, file string, o Options) error {
 	}
 	s.committer = &committer{store: s, writer: w, reported: o.Committed}
 	count := func(w *writer) error { return s.committer.sequence.open(w, file) }
-	for _, step := range []func(*writer) error{useLog, migrate, s.mark, (*writer).prepareAll, count} {
+	for _, step := range []func(*writer) error{useLog, makeTables, s.mark, (*writer).prepareAll, count} {
 		if err := step(w); err != nil {
 			return err
 		}

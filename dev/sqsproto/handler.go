@@ -136,7 +136,7 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) (any, error) {
 
 // read decodes the input. Unknown fields are those of newer SDKs: tolerated.
 func (c *call) read(to any) error {
-	err := rawjson.CheckBounds(c.body)
+	err := rawjson.Check(c.body, rawjson.MaxLevels)
 	if err == nil {
 		err = json.Unmarshal(c.body, to)
 	}

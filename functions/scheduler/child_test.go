@@ -127,6 +127,50 @@ func TestBadMessagesBetweenTasks(t *testing.T) {
 	}
 }
 
+// P41: the next run of an undone child has the definition that its parent's request names. If that is not stored, the child keeps its own
+// and begins all the same, instead of a request that comes back for ever.
+func TestAChildWhoseNextDefinitionIsNotStored(t *testing.T) {
+	w, _ := begun(t)
+	next := world.Definition()
+	next.Steps = next.Steps[:1]
+	text, err := json.Marshal(next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const id = "parent~all~2"
+	handled(t, w, childOf(w, core.AskUndo, 1)) // it is not there, and is created as Compensated
+	if task := w.Task(id); task.ProcessState != core.Compensated || task.Definition != w.Def.Hash {
+		t.Fatalf("it is %s with the definition %s", task.ProcessState, task.Definition)
+	}
+	start := childOf(w, core.AskStart, 2)
+	start.Ask.Definition = core.DefinitionHash(text)
+	handled(t, w, start)
+	if task := w.Task(id); task.ProcessState != core.Processing || task.Run != 1 || task.Definition != w.Def.Hash {
+		t.Errorf("without the definition that is named it is %s in run %d, with the definition %s; want Processing, 1, and its own", task.ProcessState, task.Run, task.Definition)
+	}
+	if lost := w.Take(port.Quarantine); len(lost) > 0 {
+		t.Errorf("the request is in quarantine: %+v", lost)
+	}
+
+	handled(t, w, childOf(w, core.AskUndo, 3))
+	for range 40 {
+		if w.Task(id).Terminal() {
+			break
+		}
+		w.Agents()
+		w.Handle(port.Replies)
+	}
+	if err := w.Defs.PutDefinition(ctx, start.Ask.Definition, text); err != nil {
+		t.Fatal(err)
+	}
+	again := childOf(w, core.AskStart, 4)
+	again.Ask.Definition = start.Ask.Definition
+	handled(t, w, again)
+	if task := w.Task(id); task.ProcessState != core.Processing || task.Definition != again.Ask.Definition {
+		t.Errorf("once it is stored the child is %s with the definition %s, want Processing with %s", task.ProcessState, task.Definition, again.Ask.Definition)
+	}
+}
+
 // P41: a child that cannot be stored counts as undone; one that is there does not, when its start comes again to a store that takes nothing.
 func TestAChildThatCannotBeStored(t *testing.T) {
 	for _, there := range []bool{false, true} {

@@ -193,8 +193,7 @@ func (it *item) first(ctx context.Context, j *engine.Job) (core.Decision, error)
 			return core.Decision{}, err
 		}
 	}
-	ev := it.ev.(core.Submitted)
-	return j.Start(def, port.Order{ID: o.OrderID, ContentHash: ev.ContentHash, Body: o.Order}, ev)
+	return j.Start(def, o.Order, it.ev)
 }
 
 func expired(id string) error {

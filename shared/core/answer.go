@@ -269,17 +269,17 @@ func (r *deciding) keepVerdict(i int, v Verdict) {
 	r.verdict = &v
 }
 
-// refuseAnswer stores the refusal, in its step where there is one; one by a token only answers its sender (P36).
+// refuseAnswer refuses an answer, and remembers that. The verdict is stored in step i; if i is negative, no step takes the answer. A
+// refusal of an answer by a token is not remembered: only its sender gets it (P36).
 func (r *deciding) refuseAnswer(i int, e Answered, reason string) (string, error) {
 	v := Verdict{ID: e.ID, Command: "answer", Reason: TrimMessage(reason), At: r.at.Now}
-	switch {
-	case e.Token:
-		r.verdict = &v
-	case i < 0:
-		return r.reject(e.ID, v.Command, v.Reason)
-	default:
+	r.verdict = &v
+	if !e.Token {
 		r.changed = true
-		r.keepVerdict(i, v)
+		r.remember(e.ID, v.Command)
+		if i >= 0 {
+			r.keepVerdict(i, v)
+		}
 	}
 	return "refused: " + reason, nil
 }

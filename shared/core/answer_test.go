@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -97,7 +98,7 @@ func TestAnEventThatDoesNotFit(t *testing.T) {
 	d := newDesk(t, asked(`{}`, byName))
 	d.decide(d.submit)
 	limit := core.SizeLimit{Size: sizeOf}
-	limit.Limit = limit.Reserve(d.def) + 300
+	limit.Limit = limit.Reserve(d.def) - core.MaxInlineOrder + 300
 	try := func(ev core.Event) core.Decision {
 		dec, err := core.Decide(d.def, d.order, d.task, ev, core.At{Now: d.now, By: d.by, SizeLimit: limit})
 		if err != nil {
@@ -166,6 +167,34 @@ func TestAMovedQuestionShowsWhatCounts(t *testing.T) {
 	}
 }
 
+// P36: the answer of a person who may not answer the step came before the step began, when that was not known. Once it begins, the order
+// keeps a refusal, because the person has read that the answer is kept.
+func TestAnEarlyAnswerThatDoesNotCountIsRefused(t *testing.T) {
+	def := workflow(step("a"), core.StepDefinition{Name: "w", After: []string{"a"}, Timeout: core.Hour, OnFailure: core.OnFailureUndo,
+		Input: json.RawMessage(`"template"`), Answer: &core.Answer{Values: []string{"yes", "no"}, OnTimeout: core.OnFailureUndo}})
+	def.Expr = &expressions{input: map[int]func(core.Environment) (json.RawMessage, error){
+		1: func(e core.Environment) (json.RawMessage, error) {
+			if _, known := e.Outputs["a"]; !known {
+				return nil, errors.New("step a has no output")
+			}
+			return json.RawMessage(`{"who":["ann","cem"]}`), nil
+		}}}
+	d := newDesk(t, def)
+	d.decideAll(d.submit, answered(1, "bob", `"yes"`), answered(2, "ann", `"no"`))
+	d.decide(core.Reply{Step: "a", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeDone, Output: json.RawMessage(`{}`)})
+	a := d.task.Step("w").Answers
+	if len(a.Verdicts) != 3 {
+		t.Fatalf("the step keeps the verdicts %+v, want those of two early answers and a refusal", a.Verdicts)
+	}
+	v := a.Verdicts[2]
+	if v.Accepted || v.By != "bob" || v.Command != "answer" || v.At != d.now || !strings.Contains(v.Reason, "not among those who may answer") {
+		t.Errorf("the last verdict is %+v, want a refusal of bob's answer", v)
+	}
+	if len(a.Votes) != 1 || a.Votes[0].By != "ann" {
+		t.Errorf("the votes %+v count, want ann's alone", a.Votes)
+	}
+}
+
 // P37, P49: a reminder that was sent is not sent again after a move, since the new definition may ask otherwise under the same key. The
 // next one goes out with what the new definition says.
 func TestAReminderIsNotSentAgainAfterAMove(t *testing.T) {
@@ -224,7 +253,7 @@ func TestAnswersSayWhy(t *testing.T) {
 		d.decide(d.submit)
 		limit := core.SizeLimit{Size: sizeOf}
 		if limit.Limit = 1 << 20; full {
-			limit.Limit = limit.Reserve(d.def)
+			limit.Limit = limit.Reserve(d.def) - core.MaxInlineOrder
 		}
 		for n, by := range []string{"ann", "bob"} {
 			ev := answered(n, by, `"yes"`)

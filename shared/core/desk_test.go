@@ -218,6 +218,9 @@ func (d *desk) try(ev core.Event) (core.Decision, error) {
 			d.Fatalf("%s: %v", name(ev), fault)
 		}
 		without, err := core.Decide(def, nil, d.task, ev, d.at())
+		if without.Task != nil && d.task == nil {
+			without.Task.Order = dec.Task.Order
+		}
 		if !errors.Is(err, core.ErrOrderNeeded) && (err != nil || snapshot(without) != snapshot(dec)) {
 			d.Fatalf("%s decides otherwise without the order: %v", name(ev), err)
 		}

@@ -59,7 +59,8 @@ func (r *deciding) emitStepFinished(s *Step) {
 
 // release ends a claim or a wait.
 func (s *Step) release() {
-	s.LockedBy, s.Cause, s.CompleteBy, s.StopBy, s.WakeAt, s.Progress = "", "", 0, 0, 0, nil
+	s.LockedBy, s.Cause, s.CompleteBy, s.WakeAt, s.Progress = "", "", 0, 0, nil
+	s.endAttempt()
 	s.endHold()
 }
 

@@ -145,7 +145,7 @@ const inRun, inAttempt = 1, 3
 func fixture(mode, state string, other core.State) *core.Task {
 	first, phase, _ := strings.Cut(mode, "-")
 	t := &core.Task{
-		OrderID: orderID, Version: 7, Workflow: "test", Definition: "0123456789abcdef", ContentHash: "c0ffee", Run: inRun, Command: 4, Claims: 2,
+		OrderID: orderID, Version: 7, Workflow: "test", Definition: "0123456789abcdef", ContentHash: "c0ffee", Run: inRun, Command: 4,
 		ProcessState: core.State(first), Phase: core.Phase(phase), Created: noon - 100_000, ReplyTo: "shop", StatusSeq: 1,
 		Steps: []core.Step{{Name: "a", Attempt: inAttempt, First: 1}, {Name: "b", Attempt: inAttempt, First: 2, State: other}},
 	}
@@ -155,7 +155,7 @@ func fixture(mode, state string, other core.State) *core.Task {
 		a.State = core.Pending
 	}
 	for _, s := range []*core.Step{a, b} {
-		s.FirstAt, s.ClaimedAt, s.QuietBy, s.LastStopBy = noon-90_000, noon-90_000, noon-60_000, noon-60_000
+		s.ClaimedAt, s.QuietBy, s.UndoStopBy = noon-90_000, noon-60_000, noon-60_000
 		s.Undo = s.State == core.Compensating || s.State == core.UndoWait || s.State == core.Compensated
 		if s.InFlight() {
 			s.LockedBy, s.Cause, s.StopBy, s.CompleteBy = "scheduler-1", "before", noon+60_000, noon+60_000
@@ -163,7 +163,7 @@ func fixture(mode, state string, other core.State) *core.Task {
 	}
 	switch {
 	case state == "new" || state == "Skipped":
-		a.First, a.FirstAt = 0, 0
+		a.First = 0
 	case a.State != core.Processed && a.State != core.Compensated:
 		a.CompleteBy = noon
 	}

@@ -69,9 +69,6 @@ func timeOf(v types.AttributeValue) time.Time {
 // reserved are attributes that are no members of the document.
 var reserved = []string{IndexBucket, IndexSort, TTLAttribute, writerAttribute, documentAttribute}
 
-// recorded are those by which an item says what its record says, whatever its document holds.
-var recorded = []string{OrderKey, "Version", "ProcessState", "Workflow", "Created"}
-
 // item is the record as it is stored. Where the document is a task's, its members are the item's;
 // any other document is kept as it is, beside the record's own fields.
 func (s *Store) item(r *port.Record, writer []byte) (attrs, error) {
@@ -132,8 +129,8 @@ func (s *Store) index(r *port.Record, a attrs) {
 		a[IndexBucket] = str(finishedPrefix + r.Created.UTC().Format(time.DateOnly) + "#" + shard)
 		a[IndexSort] = str(sortKey(r.Created))
 	}
-	if r.Bucket == port.NoBucket && s.options.TTL > 0 {
-		a[TTLAttribute] = num(s.options.Clock.Now().Add(s.options.TTL).Unix())
+	if r.Bucket == port.NoBucket && s.options.TTL > 0 && r.Version > 1 { // see expiry.go
+		a[TTLAttribute] = num(s.expiresAt())
 	}
 }
 

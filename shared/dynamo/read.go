@@ -30,7 +30,7 @@ func (s *Store) load(ctx context.Context, ids []string, consistent bool) ([]*por
 		calls.Go(func() error {
 			var item attrs
 			err := port.Guard(nil, "a read", func() (err error) {
-				item, err = get(ctx, s.client, s.tables.Tasks, OrderKey, id, consistent)
+				item, err = get(ctx, s.client, s.tables.Orders, OrderKey, id, consistent)
 				return err
 			})
 			switch {
@@ -54,24 +54,6 @@ func get(ctx context.Context, client calls, table, key, value string, consistent
 		return nil, unread(ctx, fmt.Sprintf("read %q", value), err)
 	}
 	return out.Item, nil
-}
-
-// LoadOrder answers the order. It never changes, so that a cheaper, eventually consistent read is
-// right if it finds it; only where it finds nothing a strongly consistent one decides.
-func (s *Store) LoadOrder(ctx context.Context, id string) (*port.Order, error) {
-	var item attrs
-	for _, consistent := range []bool{false, true} {
-		var err error
-		if item, err = get(ctx, s.client, s.tables.Orders, OrderKey, id, consistent); err != nil {
-			return nil, fmt.Errorf("order: %w", err)
-		}
-		if len(item) > 0 {
-			return &port.Order{
-				ID: id, ContentHash: textOf(item["ContentHash"]), Body: bytesOf(item["Order"]), Created: timeOf(item["Created"]),
-			}, nil
-		}
-	}
-	return nil, fmt.Errorf("order %q: %w", id, port.ErrNotFound)
 }
 
 // Due asks the index; the answer may be stale (rule 11). The index sorts by time only, so that items
@@ -138,7 +120,7 @@ func (p partition) entries(ctx context.Context, start, end string, limit int) (f
 		return nil, true, nil
 	}
 	in := &dynamodb.QueryInput{
-		TableName: &p.tables.Tasks, IndexName: aws.String(IndexName),
+		TableName: &p.tables.Orders, IndexName: aws.String(IndexName),
 		KeyConditionExpression:    aws.String("#bucket = :bucket AND #at BETWEEN :start AND :end"),
 		ExpressionAttributeNames:  map[string]string{"#bucket": IndexBucket, "#at": IndexSort},
 		ExpressionAttributeValues: attrs{":bucket": str(p.name), ":start": str(start), ":end": str(end)},

@@ -154,7 +154,7 @@ func (e *Engine) load(ctx context.Context, jobs []*Job) []*Job {
 		j.loaded, j.Unseen = loaded[i].Task, false
 		err := loaded[i].Err
 		if err == nil && j.loaded == nil && j.exists {
-			j.Expired, err = e.orderAlone(ctx, j.ID)
+			j.Expired, err = e.State.Port().Ended(ctx, j.ID)
 		}
 		if err != nil {
 			j.fail(err)
@@ -163,15 +163,6 @@ func (e *Engine) load(ctx context.Context, jobs []*Job) []*Job {
 		good = append(good, j)
 	}
 	return good
-}
-
-// orderAlone: the task is gone, its order is the tombstone that keeps it from running twice (P26).
-func (e *Engine) orderAlone(ctx context.Context, id string) (bool, error) {
-	_, err := e.State.LoadOrder(ctx, id)
-	if errors.Is(err, port.ErrNotFound) {
-		return false, nil
-	}
-	return err == nil, err
 }
 
 // attempt decides and commits; it answers the jobs that have to be loaded again.
@@ -190,10 +181,10 @@ func (e *Engine) attempt(ctx context.Context, jobs []*Job) (again []*Job) {
 			next := *j.Task
 			next.Version = 1
 			if j.loaded != nil {
-				next.Version, j.create = j.loaded.Version+1, nil
+				next.Version = j.loaded.Version + 1
 			}
 			j.Task = &next
-			changes, changing = append(changes, state.Change{Task: &next, Before: j.loaded, Order: j.create}), append(changing, j)
+			changes, changing = append(changes, state.Change{Task: &next, Before: j.loaded, Order: j.order}), append(changing, j)
 		}
 	}
 	if len(changes) == 0 {
@@ -238,6 +229,7 @@ func (e *Engine) uncommitted(ctx context.Context, j *Job, err error) (again bool
 func (e *Engine) decide(ctx context.Context, j *Job) error {
 	j.engine, j.decided = e, decided{Task: j.loaded}
 	if j.Task != nil {
+		j.order = j.Task.Order
 		var err error
 		if j.Definition, err = e.State.Definition(ctx, j.Task.Definition); err != nil {
 			return err
@@ -291,15 +283,14 @@ func (j *Job) guarded(ctx context.Context, d Decider) (answer []core.Effect, err
 }
 
 // Start decides a submission of an order that is not there.
-func (j *Job) Start(def *core.Definition, order port.Order, ev core.Event) (core.Decision, error) {
+func (j *Job) Start(def *core.Definition, order []byte, ev core.Event) (core.Decision, error) {
 	if j.tooLarge {
 		return core.Decision{}, &core.Refusal{Code: message.CodeTooLarge, Field: "order",
 			Text: "the order's task does not fit into the store; store large data elsewhere and send a reference"}
 	}
-	d, err := core.Decide(def, order.Body, nil, ev, j.At)
+	d, err := core.Decide(def, order, nil, ev, j.At)
 	if err == nil {
-		order.Created = j.At.Now.Std()
-		j.Definition, j.order, j.create = def, order.Body, &order
+		j.Definition, j.order = def, order
 		j.accept(d)
 	}
 	return d, err
@@ -335,8 +326,8 @@ func (j *Job) Restart(ctx context.Context) (core.Decision, error) {
 // ask decides, and accepts; asked is what it was asked for to emit again.
 func (j *Job) ask(ctx context.Context, asked bool, decide func() (core.Decision, error)) (core.Decision, error) {
 	d, err := decide()
-	if errors.Is(err, core.ErrOrderNeeded) && j.order == nil {
-		if j.order, err = j.engine.State.LoadOrder(ctx, j.ID); err == nil {
+	if errors.Is(err, core.ErrOrderNeeded) && len(j.order) == 0 && j.Task != nil {
+		if j.order, err = j.engine.State.Order(ctx, j.Task); err == nil {
 			d, err = decide()
 		}
 	}
@@ -358,9 +349,6 @@ func (j *Job) accept(d core.Decision) {
 	if d.Ignored != "" {
 		j.engine.count("ignored", d.Ignored)
 		j.engine.Logger.Debug("event changed nothing", "order", j.ID, "why", d.Ignored)
-	}
-	if d.Task != nil && j.Task == nil && j.create == nil { // a Cancel before its order (P17)
-		j.create = &port.Order{ID: j.ID, Created: j.At.Now.Std()}
 	}
 	j.Task = d.Task
 	j.changed = j.changed || d.Changed

@@ -48,8 +48,8 @@ func (m *Child) Check() error {
 	default:
 		return unreadable("state is %.40q; it must be processed, compensated, error, closed or expired", m.Ended.State)
 	}
-	if err := rawjson.CheckBounds(m.Ended.Output); err != nil {
-		return unreadable("output: %v", err)
+	if err := checkOutput(m.Ended.Output); err != nil {
+		return err
 	}
 	return checkParent(&m.Ended.Parent)
 }
@@ -65,7 +65,7 @@ func checkAsk(a *core.AskChild) error {
 	case len(a.Order) == 0 || a.Order[0] != '{':
 		return unreadable("order must be a JSON object")
 	}
-	if err := rawjson.CheckBounds(a.Order); err != nil {
+	if err := rawjson.CheckLoose(a.Order, rawjson.MaxLevels); err != nil {
 		return unreadable("order: %v", err)
 	}
 	return checkParent(&a.Parent)

@@ -110,11 +110,8 @@ func of[T any](d port.Delivery, check func(*T) error) (*T, error) {
 }
 
 func decode[T any](data []byte, check func(*T) error) (*T, error) {
-	if i := firstBadByte(data); i >= 0 {
-		return nil, unreadable("byte %d is not UTF-8", i)
-	}
 	m := new(T)
-	if err := rawjson.CheckMessageBounds(data, envelope(m)); err != nil {
+	if err := rawjson.CheckLoose(data, rawjson.MaxLevels+envelope(m)); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	if err := json.Unmarshal(data, m); err != nil {
@@ -217,14 +214,20 @@ func (m *Reply) Check() error {
 		return unreadable("noEffect belongs to a do that failed, or is to be tried later; this is %s of %s", m.Outcome, m.Operation)
 	case m.Waited < 0 || m.RetryAfter < 0:
 		return unreadable("waited and retryAfter are milliseconds from 0")
-	case len(m.Output) > 0 && !json.Valid(m.Output):
-		return unreadable("output is not JSON")
 	case m.Error != nil && len(m.Error.Code) > maxCode:
 		return unreadable("error.code has %d bytes; a short word of at most %d is meant", len(m.Error.Code), maxCode)
 	case m.Error != nil && strings.ContainsFunc(m.Error.Code, core.Unprintable):
 		return unreadable("error.code holds a line end or another control character; a short word is meant")
 	}
-	if err := rawjson.CheckBounds(m.Output); err != nil {
+	return checkOutput(m.Output)
+}
+
+// checkOutput holds what a service or a child has returned to the bounds of values; empty means nothing.
+func checkOutput(output json.RawMessage) error {
+	if len(output) == 0 {
+		return nil
+	}
+	if err := rawjson.CheckLoose(output, rawjson.MaxLevels); err != nil {
 		return unreadable("output: %v", err)
 	}
 	return nil
@@ -336,7 +339,7 @@ func (m *Control) checkCommand() error {
 	case Resubmit:
 		return m.checkInput()
 	case Resolve:
-		return m.checkOutput()
+		return m.checkResolved()
 	}
 	return nil
 }
@@ -353,8 +356,8 @@ func CheckTexts(by, reason string) error {
 	return nil
 }
 
-// checkOutput holds the output that a resolve gives to a step to its rules.
-func (m *Control) checkOutput() error {
+// checkResolved holds the output that a resolve gives to a step to its rules.
+func (m *Control) checkResolved() error {
 	switch {
 	case len(m.Output) == 0:
 		return nil
@@ -385,10 +388,7 @@ func (m *Control) checkStated(name string, value json.RawMessage, limit int) err
 	case string(value) == "null":
 		return unreadable("%s is null; write the value that is meant, {} for an empty one", name)
 	}
-	if err := strictJSON(value); err != nil {
-		return unreadable("%s: %v", name, err)
-	}
-	if err := rawjson.CheckBounds(value); err != nil {
+	if err := rawjson.Check(value, rawjson.MaxLevels); err != nil {
 		return unreadable("%s: %v", name, err)
 	}
 	return nil
@@ -408,14 +408,14 @@ func (m *Control) checkAnswer() error {
 		return unreadable("round is %d; it counts from 1, and an answer to a step names it", m.Round)
 	case m.Token == "" && !core.PersonName(m.By):
 		return unreadable("by has %d bytes; an answer says who answers, in 1 to %d bytes without control characters and < > & \" \\", len(m.By), core.MaxAnswerBy)
-	case len(m.Value) == 0 || !json.Valid(m.Value):
-		return unreadable("value is missing, or is not JSON")
+	case len(m.Value) == 0:
+		return unreadable("value is missing")
 	case len(m.Reason) > core.MaxMessage:
 		return unreadable("reason has %d bytes; it says why it is answered so, in at most %d", len(m.Reason), core.MaxMessage)
 	case m.Tries < 0:
 		return unreadable("tries counts from 0")
 	}
-	if err := rawjson.CheckBounds(m.Value); err != nil {
+	if err := rawjson.Check(m.Value, rawjson.MaxLevels); err != nil {
 		return unreadable("value: %v", err)
 	}
 	return CheckTexts(m.By, m.Reason)

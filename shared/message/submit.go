@@ -67,11 +67,11 @@ func DecodeSubmit(data []byte) (SubmitOrder, error) {
 		return senderOf(data), refuse(CodeTooLarge, "",
 			"the submission has %d bytes, the limit is %d; store large data elsewhere and send a reference", len(data), port.MaxOrder)
 	}
-	if err := strictJSON(data); err != nil {
+	if err := rawjson.Check(data, rawjson.MaxLevels+1); err != nil {
 		return SubmitOrder{}, refuse(CodeNotJSON, "", "the submission cannot be read: %v", err)
 	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(data, &fields); err != nil || fields == nil {
+	fields, err := rawjson.Members(data)
+	if err != nil {
 		return SubmitOrder{}, refuse(CodeNotJSON, "", `the submission is not a JSON object; send {"schema":1,"orderId":…,"workflow":…,"order":…}`)
 	}
 	o, err := submitOf(fields)
@@ -81,15 +81,15 @@ func DecodeSubmit(data []byte) (SubmitOrder, error) {
 	if err := unknownField(fields); err != nil {
 		return o, err
 	}
-	return o, o.Check()
+	return o, o.checkFields()
 }
 
 // senderOf reads the ID and the reply-to of a submission that is too large, and nothing else.
 func senderOf(data []byte) SubmitOrder {
-	var fields map[string]json.RawMessage
-	if strictJSON(data) != nil || json.Unmarshal(data, &fields) != nil {
+	if rawjson.Check(data, rawjson.MaxLevels+1) != nil {
 		return SubmitOrder{}
 	}
+	fields, _ := rawjson.Members(data)
 	o, _ := submitOf(fields)
 	return SubmitOrder{OrderID: o.OrderID, ReplyTo: o.ReplyTo}
 }
@@ -147,13 +147,29 @@ func unknownField(fields map[string]json.RawMessage) error {
 	if len(unknown) == 0 {
 		return nil
 	}
-	first := place("", slices.Min(unknown)) // by name: the same answer each time
+	first := slices.Min(unknown) // by name: the same answer each time
+	if len(first) > maxShown {
+		first = strings.ToValidUTF8(first[:maxShown], "") + "…"
+	}
 	return refuse(CodeUnknownField, first, "the field %q is not known; a submission has %s", first, strings.Join(submitFields, ", "))
 }
+
+// maxShown is how much of an unknown field's name is shown, in bytes.
+const maxShown = 60
 
 // Check holds a submission to its rules, for one that was not read by DecodeSubmit. The error is
 // a *Refusal.
 func (o *SubmitOrder) Check() error {
+	if err := o.checkFields(); err != nil {
+		return err
+	}
+	if err := rawjson.Check(o.Order, rawjson.MaxLevels); err != nil {
+		return refuse(CodeInvalid, "order", "order: %v", err)
+	}
+	return nil
+}
+
+func (o *SubmitOrder) checkFields() error {
 	switch {
 	case o.Schema == 0:
 		return refuse(CodeInvalid, "schema", "schema is missing, or 0; write \"schema\": %d", Schema)
@@ -177,9 +193,6 @@ func (o *SubmitOrder) Check() error {
 		return refuse(CodeInvalid, "replyTo", "replyTo %.100q must be the logical name of a deployed queue, never an address", o.ReplyTo)
 	case o.Deadline != 0 && (o.Deadline < 0 || o.Deadline > maxDeadline):
 		return refuse(CodeInvalid, "deadline", "deadline must be between the years 1970 and 9999")
-	}
-	if err := rawjson.CheckBounds(o.Order); err != nil {
-		return refuse(CodeInvalid, "order", "order: %v", err)
 	}
 	return nil
 }

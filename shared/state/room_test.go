@@ -536,7 +536,7 @@ func TestDoneThatDoesNotFit(t *testing.T) {
 			}
 			def.Link()
 			const now = 1_800_000_000_000
-			task := &core.Task{OrderID: "o-1", Version: 4, Workflow: "full", ProcessState: c.task, Phase: c.phase, Created: now - 100_000, Claims: 2,
+			task := &core.Task{OrderID: "o-1", Version: 4, Workflow: "full", ProcessState: c.task, Phase: c.phase, Created: now - 100_000,
 				Steps: []core.Step{
 					{Name: "one", State: core.Processed, Attempt: 1, First: 1, Output: text(100), FinishedAt: now - 1000},
 					{Name: "two", State: core.Processing, Attempt: 2, First: 2, FirstAt: now - 9000, ClaimedAt: now - 9000, CompleteBy: now + 9000, StopBy: now - 500, QuietBy: now - 500},
@@ -580,7 +580,7 @@ func TestEffectThatDoesNotFitTakesTheProof(t *testing.T) {
 		}}
 		def.Link()
 		const now = 1_800_000_000_000
-		task := &core.Task{OrderID: "o-1", Version: 4, Workflow: "full", ProcessState: core.Processing, Created: now - 100_000, Claims: 1, Steps: []core.Step{
+		task := &core.Task{OrderID: "o-1", Version: 4, Workflow: "full", ProcessState: core.Processing, Created: now - 100_000, Steps: []core.Step{
 			{Name: "pay", State: core.Pending, Attempt: 2, First: 1, FailureCount: 2, FirstAt: now - 9000, ClaimedAt: now - 9000, WakeAt: now + 1000, CompleteBy: now + 9000, QuietBy: now - 500, NoEffect: now - 700},
 		}}
 		d, err := core.Decide(def, []byte(`{}`), task, core.Reply{Step: "pay", Attempt: attempt, Operation: core.Do, Outcome: core.OutcomeDone, Output: text(port.MaxDocument)},

@@ -84,7 +84,7 @@ type Step struct {
 	StopBy     core.Time          `json:"stopBy,omitzero" doc:"no side effect of the present attempt begins later"`
 	WakeAt     core.Time          `json:"wakeAt,omitzero" doc:"it waits until then"`
 	FinishedAt core.Time          `json:"finishedAt,omitzero" doc:"when it became Processed"`
-	Input      json.RawMessage    `json:"input,omitempty" doc:"what its agent is given, once it was attempted; only where a single order was asked for, without waiting"`
+	Input      json.RawMessage    `json:"input,omitempty" doc:"what its agent is given, once it was attempted; only where a single order was asked for, without waiting; absent if the order was undone and then moved"`
 	Output     json.RawMessage    `json:"output,omitempty"`
 	Error      *core.StepError    `json:"error,omitempty" doc:"the last failure"`
 	FailedAs   string             `json:"failedAs,omitempty" doc:"code of the failure after which the step is undone alone and the order goes on without it (onFailure: continue)"`
@@ -358,11 +358,11 @@ func errorOf(b core.UndoReason) *TaskError {
 func stepOf(s *core.Step, def *core.StepDefinition) Step {
 	v := Step{
 		Name: s.Name, State: s.State, Attempts: s.Attempt, Failures: s.FailureCount,
-		LockedBy: s.LockedBy, FirstAt: s.FirstAt, ClaimedAt: s.ClaimedAt, CompleteBy: s.CompleteBy,
+		LockedBy: s.LockedBy, FirstAt: s.FirstClaim(), ClaimedAt: s.ClaimedAt, CompleteBy: s.CompleteBy,
 		StopBy: s.StopBy, WakeAt: s.WakeAt, FinishedAt: s.FinishedAt,
 		Output: s.Output, Error: s.Error, FailedAs: s.FailureCode, NoEffect: s.NoEffect, Resolved: s.Resolved, Corrected: s.Corrected, Progress: s.Progress,
 	}
-	undo := Undo{Running: s.Undo, Failures: s.UndoFailures, QuietBy: s.QuietBy}
+	undo := Undo{Running: s.Undo, Failures: s.UndoFailures, QuietBy: s.Quiet()}
 	if def != nil {
 		v.Agent, v.Operation, v.Grade, v.NoReturn = def.AskedAgent(s), def.Operation, def.Grade, def.PointOfNoReturn
 		v.After = def.After

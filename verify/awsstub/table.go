@@ -51,6 +51,8 @@ func (t *table) put(w http.ResponseWriter, in *call) {
 // met says whether the put's condition holds.
 func met(there Item, in *call) bool {
 	switch {
+	case in.ConditionExpression == "":
+		return true
 	case there == nil:
 		return strings.HasPrefix(in.ConditionExpression, "attribute_not_exists")
 	case strings.Contains(in.ConditionExpression, "#owner = :owner"):
@@ -59,28 +61,6 @@ func met(there Item, in *call) bool {
 		return false
 	}
 	return there.text("Version") == in.ExpressionAttributeValues.text(":expected")
-}
-
-// transact puts all items, or none. Tables that are not kept take everything.
-func (s *Stub) transact(w http.ResponseWriter, in *call) {
-	reasons := make([]map[string]any, len(in.TransactItems))
-	refused := false
-	for i, put := range in.TransactItems {
-		reasons[i] = map[string]any{"Code": "None"}
-		if t := s.kept[put.Put.TableName]; t != nil && !met(t.items[put.Put.Item.text(t.key)], put.Put) {
-			reasons[i], refused = map[string]any{"Code": "ConditionalCheckFailed", "Item": t.items[put.Put.Item.text(t.key)]}, true
-		}
-	}
-	if refused {
-		fail(w, "com.amazonaws.dynamodb.v20120810#TransactionCanceledException", map[string]any{"message": "Transaction cancelled", "CancellationReasons": reasons})
-		return
-	}
-	for _, put := range in.TransactItems {
-		if t := s.kept[put.Put.TableName]; t != nil {
-			t.items[put.Put.Item.text(t.key)] = put.Put.Item
-		}
-	}
-	_ = json.NewEncoder(w).Encode(map[string]any{})
 }
 
 // query answers what stands in a partition of the index, between two times.

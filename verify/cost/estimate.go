@@ -20,7 +20,7 @@ const MaxSteps = 100
 // Estimate is what a Workload costs: per million orders, and by the month.
 type Estimate struct {
 	Workload
-	ItemBytes         int                `json:"largest_item_bytes"` // of Tasks, from the sizes measured at 4 and 8 steps
+	ItemBytes         int                `json:"largest_item_bytes"` // of an order, from the sizes measured at 4 and 8 steps
 	PerOrder          map[string]Totals  `json:"per_order"`
 	PerMillion        map[string][]Entry `json:"arithmetic"`
 	DollarsPerMillion map[string]float64 `json:"dollars_per_million"`
@@ -81,9 +81,9 @@ func (t Totals) carried(eight Totals, steps float64) Totals {
 	kib, reads := math.Ceil(item/1024), math.Ceil(item/4096)
 	strong := line(t.StrongReads, eight.StrongReads)
 	return Totals{
-		// The order's row and the index of the creation, doubled by the transaction; the task's item,
-		// doubled once, written for each step and for the end; the index entry taken out (rule 12).
-		WRU:         2 + 2 + 2*kib + steps*kib + kib + 1,
+		// The content, which is kept apart; the item, written at creation, for each step and for the end; the index entry put and
+		// taken out (rule 12).
+		WRU:         1 + kib + steps*kib + kib + 2,
 		RRU:         strong*reads + line(t.RRU-t.StrongReads, eight.RRU-eight.StrongReads),
 		StrongReads: strong,
 		SQSRequests: line(t.SQSRequests, eight.SQSRequests), AppRequests: line(t.AppRequests, eight.AppRequests),

@@ -3,8 +3,10 @@ package mutants
 // ofAPI are mutants of the HTTP edge of embedded mode.
 var ofAPI = []Mutant{
 	// What comes in.
-	{Name: "api-command-of-any-depth", File: "dev/api/document.go", Func: "readFormat", Old: "rawjson.CheckBounds(data)", New: "rawjson.CheckBounds(nil)"},
-	{Name: "api-queue-request-of-any-depth", File: "dev/sqsproto/handler.go", Func: "call.read", Old: "rawjson.CheckBounds(c.body)", New: "rawjson.CheckBounds(nil)"},
+	{Name: "api-command-of-any-depth", File: "dev/api/document.go", Func: "readFormat",
+		Old: "rawjson.Check(data, ", New: "rawjson.Check([]byte(\"1\"), "},
+	{Name: "api-queue-request-of-any-depth", File: "dev/sqsproto/handler.go", Func: "call.read",
+		Old: "rawjson.Check(c.body, ", New: "rawjson.Check([]byte(\"1\"), "},
 
 	// A document that cannot be read.
 	{Name: "P27-damage-stops-the-start", File: "functions/scheduler/restart.go", Func: "Scheduler.restart", Old: "case errors.Is(failed, port.ErrDamaged):", New: "case false:"},

@@ -88,7 +88,7 @@ var ofCore = []Mutant{
 	{Name: "P21-undo-that-waits-is-never-reported", File: advance, Func: "deciding.undoStep", Old: "if r.notifies(StatusUndoing) {", New: "if false {"},
 	{Name: "P21-undo-that-waits-is-reported-unasked", File: advance, Func: "deciding.undoStep", Old: "if r.notifies(StatusUndoing) {", New: "if r.t.ReplyTo != \"\" {"},
 	{Name: "P19-failure-during-undo-stops-the-undo", File: reply, Func: "deciding.applyPolicy", Old: "case Compensating:\n\t\tr.advance()", New: "case Compensating:"},
-	{Name: "I16-lock-is-never-released", File: reply, Func: "Step.release", Old: `s.LockedBy, s.Cause, s.CompleteBy, s.StopBy, s.WakeAt, s.Progress = "", "", 0`, New: `s.Cause, s.CompleteBy, s.StopBy, s.WakeAt, s.Progress = "", 0`},
+	{Name: "I16-lock-is-never-released", File: reply, Func: "Step.release", Old: `s.LockedBy, s.Cause, s.CompleteBy, s.WakeAt, s.Progress = "", "", 0`, New: `s.Cause, s.CompleteBy, s.WakeAt, s.Progress = "", 0`},
 
 	// What the Supervisor does.
 	{Name: "P16-overdue-before-its-time", File: overdue, Func: "deciding.doOverdue", Old: "if !passed(s.CompleteBy, r.at.Now) {", New: "if s.CompleteBy == 0 {"},
@@ -148,7 +148,6 @@ var ofCore = []Mutant{
 
 	// Claims, forward and undo.
 	// Answers from outside.
-	{Name: "P35-definition-with-an-answer-keeps-schema-1", File: "shared/workflow/stored.go", Func: "Seal", Old: "|| s.Answer != nil", New: "|| s.Answer != nil && d.Name == \"\""},
 	{Name: "P35-answer-for-another-run-counts", File: answerFile, Func: "deciding.voteOf", Old: "case e.Run != r.t.Run:", New: "case false:"},
 	{Name: "P35-answer-for-another-round-counts", File: answerFile, Func: "deciding.voteOf", Old: "e.Step != \"\" && e.Round != s.round()", New: "false"},
 	{Name: "P35-a-person-votes-twice", File: answerFile, Func: "deciding.newVote", Old: "return v.By == by", New: "return false && v.By == by"},
@@ -202,7 +201,7 @@ var ofCore = []Mutant{
 	{Name: "P36-one-id-gets-two-verdicts", File: "shared/core/command.go", Func: "Task.verdictOf", Old: "if v := t.Steps[i].verdictOf(id); v != nil {", New: "if v := t.Steps[i].verdictOf(id); v != nil && false {"},
 	{Name: "P36-one-verdict-is-kept", File: answerFile, Func: "deciding.keepVerdict", Old: "len(all)-maxVerdicts", New: "len(all)-1"},
 	{Name: "P36-verdicts-end-with-the-run", File: "shared/core/command.go", Func: "deciding.restart", Old: "if verdicts != nil {", New: "if false {"},
-	{Name: "P36-a-refused-token-is-stored", File: answerFile, Func: "deciding.refuseAnswer", Old: "case e.Token:", New: "case false:"},
+	{Name: "P36-a-refused-token-is-stored", File: answerFile, Func: "deciding.refuseAnswer", Old: "if !e.Token {", New: "if true {"},
 	{Name: "P36-refusals-take-the-reserve", File: answerFile, Func: "deciding.keepVerdict", Old: "!r.at.SizeLimit.keepsReserve(r.def, r.t)", New: "false"},
 	{Name: "P36-events-take-the-reserve", File: answerFile, Func: "deciding.newVote", Old: "event && !r.holdsVote(i, vote)", New: "false"},
 	{Name: "P36-the-excluded-are-accepted-after-the-decision", File: answerFile, Func: "deciding.voteOf", Old: "why != \"\" {", New: "why != \"\" && !s.decided() {"},
@@ -245,14 +244,12 @@ var ofCore = []Mutant{
 	{Name: "P37-the-time-counts-in-error", File: answerKindFile, Func: "deciding.look", Old: "r.t.ProcessState != Processing || ", New: ""},
 	{Name: "P37-the-time-begins-anew-with-a-resubmit", File: answerKindFile, Func: "answerKind.resume", Old: "r.question(i)", New: "s.WakeAt = r.at.Now.Add(r.def.Steps[i].Timeout)\n\t\tr.question(i)"},
 
-	{Name: "P34-definition-with-a-wait-keeps-schema-1", File: "shared/workflow/stored.go", Func: "Seal", Old: "s.Wait != nil ||", New: "s.Wait != nil && d.Name == \"\" ||"},
-	{Name: "P50-definition-with-a-rule-keeps-schema-1", File: "shared/workflow/stored.go", Func: "Seal", Old: " || s.Fail != nil", New: ""},
 	{Name: "P50-rule-is-called-an-expression", File: advance, Func: "deciding.failClaim", Old: "rule.Code, rule.Message, 0", New: "\"expression\", rule.Message, 0"},
 	{Name: "P50-rule-without-its-policy", File: advance, Func: "deciding.failClaim", Old: "r.applyPolicy(i)", New: ""},
 	{Name: "P50-rule-is-attempted", File: advance, Func: "deciding.failClaim", Old: "r.markFailed(i)", New: "r.take(i, Failed)\n\ts := &r.t.Steps[i]\n\ts.release()"},
 	{Name: "P34-wait-ends-at-its-claim", File: waitFile, Func: "waitKind.prepare", Old: "atOnce: until <= r.at.Now", New: "atOnce: true"},
 	{Name: "P34-time-that-has-passed-is-waited-for", File: waitFile, Func: "waitKind.prepare", Old: "atOnce: until <= r.at.Now", New: "atOnce: false"},
-	{Name: "P34-spread-adds-nothing", File: waitFile, Func: "waitKind.prepare", Old: "if w.Spread > 0 {", New: "if false {"},
+	{Name: "P34-spread-adds-nothing", File: waitFile, Func: "Task.spread", Old: "if spread <= 0 {", New: "if true {"},
 	{Name: "P34-until-is-not-bounded", File: waitFile, Func: "readUntil", Old: "t > now.Add(MaxWait)", New: "t < 0"},
 	{Name: "P34-until-that-is-no-time-ends-at-once", File: waitFile, Func: "readUntil", Old: "err != nil || string(text) == \"null\"", New: "err != nil && string(text) == \"null\""},
 	{Name: "P34-until-long-ago-is-waited-for", File: waitFile, Func: "readUntil", Old: "return max(t, 1), nil", New: "return t, nil"},
@@ -272,7 +269,7 @@ var ofCore = []Mutant{
 	{Name: "P33-wait-is-resolved", File: command, Func: "deciding.resolveRefusal", Old: "case s.State == Waiting:", New: "case false:"},
 	{Name: "P33-restart-forgets-waits-that-are-undone", File: end, Func: "Restart", Old: "(s.State == Pending || s.State == Waiting)", New: "s.State == Pending"},
 	{Name: "P33-wait-with-an-agent-is-sound", File: waitFile, Func: "waitKind.validState", Old: "case Waiting, Processed, Compensated:", New: "case Waiting, Processed, Compensated, Processing:"},
-	{Name: "P34-spread-is-the-same-for-all", File: waitFile, Func: "waitKind.prepare", Old: "jitter(r.t.OrderID, ", New: "jitter(\"\", "},
+	{Name: "P34-spread-is-the-same-for-all", File: waitFile, Func: "Task.spread", Old: "jitter(t.OrderID, ", New: "jitter(\"\", "},
 	{Name: "P34-until-is-not-evaluated", File: waitFile, Func: "waitKind.prepare", Old: "r.def.Steps[i].Input != nil", New: "false"},
 	{Name: "P34-what-a-wait-makes-ready-is-not-claimed", File: waitFile, Func: "waitKind.woken", Old: "r.advance()", New: ""},
 	{Name: "P34-long-wait-has-no-time", File: waitFile, Func: "deciding.wait", Old: "s.WakeAt, s.CompleteBy = wakeAt, wakeAt", New: "s.WakeAt, s.CompleteBy = wakeAt, 0"},
@@ -291,7 +288,6 @@ var ofCore = []Mutant{
 	{Name: "P12-redelivery-does-not-wake-a-wait-again", File: end, Func: "deciding.claimStands", Old: "(s.State == Processing || s.State == Waiting)", New: "s.State == Processing"},
 	{Name: "P49-time-of-a-wait-binds", File: move, Func: "fixed", Old: "d.Wait == nil && ", New: ""},
 	// Going on after a failure.
-	{Name: "P42-definition-that-goes-on-keeps-schema-1", File: "shared/workflow/stored.go", Func: "Seal", Old: " || s.OnFailure == core.OnFailureContinue", New: ""},
 	{Name: "P42-past-no-return-the-order-stops", File: reply, Func: "deciding.applyPolicy", Old: "if r.policyOf(i) == OnFailureContinue {", New: "if r.policyOf(i) == OnFailureContinue && !r.pastPointOfNoReturn() {"},
 	{Name: "P42-failure-undoes-the-order", File: reply, Func: "deciding.applyPolicy", Old: "if r.policyOf(i) == OnFailureContinue {", New: "if false {"},
 	{Name: "P42-overdue-undoes-the-order", File: overdue, Func: "deciding.doOverdue", Old: "if r.policyOf(i) == OnFailureContinue {", New: "if false {"},
@@ -344,13 +340,17 @@ var ofCore = []Mutant{
 	{Name: "P7-handed-back-step-is-not-undone", File: advance, Func: "deciding.nextToUndo", Old: "s.State != Compensated &&", New: "s.State != Compensated && s.State != Pending &&"},
 	{Name: "I9-undo-in-the-order-of-the-dos", File: advance, Func: "deciding.nextToUndo", Old: "s.First > r.t.Steps[found].First", New: "s.First < r.t.Steps[found].First"},
 	{Name: "P21-no-quiet-time", File: advance, Func: "deciding.undoStep", Old: "case r.at.Now <= quiet:", New: "case false:"},
-	{Name: "P21-quiet-time-without-the-skew", File: advance, Func: "deciding.undoStep", Old: "s.QuietBy.Add(r.def.Agents[d.Agent].ClockSkew)", New: "s.QuietBy"},
+	{Name: "P21-quiet-time-without-the-skew", File: advance, Func: "deciding.undoStep", Old: "s.Quiet().Add(r.def.Agents[d.Agent].ClockSkew)", New: "s.Quiet()"},
 	{Name: "P21-undo-while-the-do-is-in-flight", File: advance, Func: "deciding.undoStep", Old: "case s.State == Processing:\n\t\treturn false\n\tcase r.at.Now <= quiet:", New: "case s.State != Processing && r.at.Now <= quiet:"},
 	{Name: "P21-idempotent-is-taken-for-fenced", File: advance, Func: "deciding.undoStep", Old: "d.Grade == Fenced", New: "d.Grade != Plain"},
 	{Name: "P21-plain-is-taken-for-fenced", File: advance, Func: "deciding.undoStep", Old: "d.Grade == Fenced", New: "d.Grade != Idempotent"},
 	{Name: "P22-no-undo-while-the-do-is-in-flight", File: advance, Func: "deciding.undoStep", Old: "if s.State == Processing {\n\t\t\treturn false\n\t\t}", New: ""},
-	{Name: "P21-quiet-time-of-the-last-attempt-only", File: call, Func: "callKind.start", Old: "s.QuietBy = latest(s.QuietBy, s.StopBy)", New: "s.QuietBy = s.StopBy",
-		Equivalent: "A step's allowance never shrinks within a run and its timeout is fixed, so a later claim has a later stopBy unless the Scheduler's clock goes back by more than the time between two claims; such a clock is outside of the declared skew, which is the assumption of P21."},
+	{Name: "P21-attempt-of-a-do-counts-as-an-undo", File: "shared/core/task.go", Func: "Step.endAttempt", Old: "if s.Undo {", New: "if true {"},
+	{Name: "P21-quiet-time-without-the-present-attempt", File: "shared/core/task.go", Func: "Step.Quiet", Old: "if s.Undo {", New: "if true {"},
+	{Name: "P18-last-stop-forgets-undos", File: "shared/core/task.go", Func: "Step.LastStop", Old: "latest(s.QuietBy, s.UndoStopBy)", New: "s.QuietBy"},
+	{Name: "P18-first-claim-is-the-last", File: advance, Func: "deciding.take", Old: "case s.FirstAt == 0:", New: "case true:"},
+	{Name: "P7-first-claims-are-not-numbered", File: advance, Func: "deciding.take", Old: "s.First = last + 1", New: "s.First = 1"},
+	{Name: "P21-quiet-time-of-the-last-attempt-only", File: "shared/core/task.go", Func: "Step.endAttempt", Old: "s.QuietBy = latest(s.QuietBy, s.StopBy)", New: "s.QuietBy = s.StopBy"},
 
 	// The index.
 	{Name: "I21-due-is-pushed-too-late", File: index, Func: "reindex", Old: "t.Due = earliest(t.Due, live)", New: "t.Due = latest(t.Due, live)"},
@@ -367,7 +367,6 @@ var ofCore = []Mutant{
 	// Ends and what is reported.
 	{Name: "P11-end-without-a-resend-time", File: end, Func: "deciding.setEnd", Old: "t.ResendAt = r.resendTime()", New: ""},
 	{Name: "P11-reported-without-status-and-alert", File: end, Func: "Settles", Old: "return status && alert", New: "return true"},
-	{Name: "P11-definition-that-alerts-of-an-undo-keeps-schema-1", File: "shared/workflow/stored.go", Func: "Seal", Old: " || d.AlertUndone", New: ""},
 	{Name: "P11-undo-raises-no-alert", File: end, Func: "RaisesAlert", Old: "&& def.AlertUndone", New: "&& def.Schema < 0"},
 	{Name: "P11-every-undo-raises-an-alert", File: end, Func: "RaisesAlert", Old: " && t.Why == WhyFailure", New: ""},
 	{Name: "P11-alert-of-an-undo-is-not-reported-again", File: end, Func: "deciding.setEnd", Old: "t.Parent != nil || alerts {", New: "t.Parent != nil || t.ProcessState == Error {"},

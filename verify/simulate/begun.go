@@ -93,7 +93,10 @@ func (w *simulation) begin(t *core.Task) {
 	}
 	bucket, at := core.Index(t)
 	r := w.store.row(o.id)
-	r.order = &port.Order{ID: o.id, Body: w.sc.Order}
+	r.hash = t.ContentHash
+	if t.Apart() {
+		r.content = w.sc.Order
+	}
 	r.task, r.record = t, &port.Record{ID: o.id, Version: t.Version, State: string(t.ProcessState), Workflow: t.Workflow,
 		Created: t.Created.Std(), Bucket: port.Bucket(bucket), IndexAt: at.Std(), Document: document}
 	for _, d := range append([]*core.Definition{w.def}, w.below...) { // the move has stored them

@@ -131,19 +131,42 @@ func (m *move) did(names ...string) {
 	}
 }
 
-// keptVerdict: the task has a verdict of the command before this commit.
-func (m *move) keptVerdict(id string) bool {
-	return m.before != nil && slices.ContainsFunc(m.before.Verdicts, func(v core.Verdict) bool { return v.ID == id })
+// keptAccepted reports whether the task surely had the command as accepted when it decided it once more: it had that verdict before this
+// commit, and the verdicts that the commit stored cannot have pushed it out.
+func (m *move) keptAccepted(id string) bool {
+	if m.before == nil {
+		return false
+	}
+	at := slices.IndexFunc(m.before.Verdicts, func(v core.Verdict) bool { return v.ID == id && v.Accepted })
+	return at >= 0 && m.kept(at)
+}
+
+// kept reports whether no verdict of this commit has pushed out the one at that place of the list before.
+func (m *move) kept(at int) bool {
+	added := m.added()
+	return added < 8 && len(m.before.Verdicts)-at+added-1 <= 8
+}
+
+// added is how many verdicts of this commit are kept. If it is 8, the commit may have stored more, one of an accepted command among
+// them.
+func (m *move) added() (n int) {
+	for _, v := range m.after.Verdicts {
+		if m.before == nil || !slices.Contains(m.before.Verdicts, v) {
+			n++
+		}
+	}
+	return n
 }
 
 // verdicts: one ID, one answer, unless eight later ones have replaced it: then a copy of an accepted command is refused
-// for its number. Numbers grow by accepted commands (P5); a Cancel that was refused stays refused for its run (P17).
+// for its number. What was refused once stays refused in its run. Numbers grow by accepted commands, and by one if the list of
+// refused commands is full (P5); a Cancel that was refused stays refused for its run (P17).
 func (m *move) verdicts() {
 	m.did("P5", "P17")
 	accepted := 0
 	for _, v := range m.after.Verdicts {
 		was, known := m.o.seen.verdicts[v.ID]
-		if known && was != v.Accepted && (v.Accepted || m.keptVerdict(v.ID)) {
+		if known && was != v.Accepted && (v.Accepted || m.keptAccepted(v.ID)) {
 			m.fail("P5", "command %s was answered %v and now %v", v.ID, was, v.Accepted)
 		}
 		if known {
@@ -170,10 +193,28 @@ func (m *move) verdicts() {
 	if m.before != nil {
 		was = m.before.Command
 		m.commanded = m.commanded || m.after.Parent != nil && m.after.Run > m.before.Run // by a parent that was resubmitted (P41)
+		if m.added() >= 8 && m.after.Command > was {                                     // later verdicts of this commit have pushed out the accepted one
+			m.commanded = true
+			m.resumed = m.resumed || stoppedForward(m.before) && m.after.ProcessState == core.Processing
+		}
 	}
-	if d := m.after.Command - was; d < 0 || d > accepted {
+	if d := m.after.Command - was; d < 0 || m.added() < 8 && d > accepted+m.emptied() {
 		m.fail("P5", "the command number went from %d to %d with %d accepted commands", was, m.after.Command, accepted)
 	}
+}
+
+// emptied returns how many full lists of refused commands became shorter, although the run is the same.
+func (m *move) emptied() (n int) {
+	if m.before == nil || m.before.Run != m.after.Run {
+		return 0
+	}
+	// in any order: it is a count
+	for kind, all := range m.before.Refused {
+		if len(m.after.Refused[kind]) < len(all) { // it only shrinks when it is emptied, which can happen in the middle of a commit
+			n++
+		}
+	}
+	return n
 }
 
 const oldRun = "the order was resubmitted since; look at it and cancel the new run"
@@ -509,9 +550,7 @@ func (m *move) failedByRule(i int) bool {
 		return s.Error.Code == d.Fail.Code
 	}
 	model := &model{def: m.def, t: m.after}
-	if r := m.w.store.rows[m.after.OrderID]; r.order != nil {
-		model.content = r.order.Body
-	}
+	model.content = m.w.store.rows[m.after.OrderID].order()
 	_, err := m.def.Expr.When(i, model.environment(i))
 	return err != nil
 }
@@ -643,7 +682,7 @@ func (m *move) claimed(was, s *core.Step, d *core.StepDefinition) {
 	}
 	if d.Grade != core.Fenced {
 		m.did("P21")
-		if quiet := s.QuietBy.Add(m.def.Agents[d.Agent].ClockSkew); s.ClaimedAt <= quiet {
+		if quiet := s.Quiet().Add(m.def.Agents[d.Agent].ClockSkew); s.ClaimedAt <= quiet {
 			m.fail("P21", "the undo of step %s is claimed at %s; a call may be under way until %s", s.Name, s.ClaimedAt, quiet)
 		}
 	}
@@ -656,8 +695,8 @@ func (w *simulation) checkEffects(o *order) {
 		return
 	}
 	t := r.task
-	if r.order == nil {
-		w.violate("2", "order %s has a task and no order", o.id)
+	if t.Apart() && r.content == nil {
+		w.violate("2", "the order of %s is kept apart, and it is not there", o.id)
 	}
 	if !t.Terminal() || t.ProcessState == core.Closed { // whose effects stand as the operator found them
 		return
@@ -947,8 +986,8 @@ func (w *simulation) audit() {
 		w.checks.did("5")
 		w.checks.did("19")
 		w.checks.did("P26")
-		if r := w.store.rows[o.id]; o.acked && (r == nil || r.order == nil) {
-			w.violate("P26", "order %s was acknowledged, and its row is gone", o.id)
+		if r := w.store.rows[o.id]; o.acked && !r.known() {
+			w.violate("P26", "order %s was acknowledged, and its ID is gone", o.id)
 		}
 		o.seen.dirty = true
 		if t := w.store.task(o.id); t != nil {

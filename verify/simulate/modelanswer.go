@@ -47,9 +47,11 @@ func (m *model) answer(c *message.Control) {
 	}
 	v := core.Verdict{ID: c.ID, Command: "answer", Accepted: len(counts) > 0}
 	m.reported(v.Accepted)
+	if !v.Accepted {
+		m.remember("answer", c.ID)
+	}
 	switch {
 	case len(steps) == 0:
-		m.t.Verdicts = lastEight(m.t.Verdicts, v)
 		return
 	case len(counts) == 0:
 		counts = steps[:1]
@@ -87,7 +89,10 @@ func (m *model) verdict(id string) (yes, known bool) {
 	if k := slices.IndexFunc(m.t.Verdicts, func(v core.Verdict) bool { return v.ID == id }); k >= 0 {
 		return m.t.Verdicts[k].Accepted, true
 	}
-	return false, false
+	for _, refused := range m.t.Refused { // in any order: an ID stands in one list
+		known = known || slices.Contains(refused, idHash(id))
+	}
+	return false, known
 }
 
 // answers is the model's own copy of what a step keeps of answers.

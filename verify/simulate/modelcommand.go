@@ -1,7 +1,11 @@
 package simulate
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -22,7 +26,7 @@ func (m *model) submit(o *message.SubmitOrder) {
 		m.again()
 		return
 	}
-	if m.expired { // its order is the tombstone of a task that has expired (P26)
+	if m.expired { // its record has expired (P26)
 		m.refuse(o.ReplyTo)
 		return
 	}
@@ -34,6 +38,9 @@ func (m *model) submit(o *message.SubmitOrder) {
 	t := &core.Task{
 		OrderID: o.OrderID, Workflow: m.def.Name, Definition: m.def.Hash, ContentHash: message.ContentHash(*o),
 		ReplyTo: o.ReplyTo, ProcessState: core.Processing, Steps: make([]core.Step, len(m.def.Steps)),
+	}
+	if len(o.Order) <= core.MaxInlineOrder {
+		t.Order = o.Order
 	}
 	for i := range t.Steps {
 		t.Steps[i] = core.Step{Name: m.def.Steps[i].Name, State: core.Pending}
@@ -108,13 +115,48 @@ func (m *model) command(c *message.Control) {
 		return
 	}
 	m.changed = true
-	all := append(slices.Clone(m.t.Verdicts), core.Verdict{ID: c.ID, Command: string(c.Kind), Accepted: yes})
-	m.t.Verdicts = all[max(0, len(all)-8):]
+	switch {
+	case yes || c.Kind == message.Cancel:
+	case c.Command == m.t.Command:
+		m.remember(string(c.Kind), c.ID)
+	case c.Command > m.t.Command:
+		m.remember("command", c.ID)
+	}
+	m.t.Verdicts = lastEight(m.t.Verdicts, core.Verdict{ID: c.ID, Command: string(c.Kind), Accepted: yes})
 	m.reported(yes)
 	if yes && act != nil {
 		m.t.Command++
 		act()
 	}
+}
+
+// mostRefused is how many refused commands of a kind a task remembers in a run.
+const mostRefused = 16
+
+// remember: P5, P17, P36: what was refused once stays refused in its run.
+func (m *model) remember(kind, id string) {
+	refused := maps.Clone(m.t.Refused)
+	if refused == nil {
+		refused = map[string][]string{}
+	}
+	all := slices.Clone(refused[kind])
+	switch full := len(all) == mostRefused; {
+	case full && (kind == "cancel" || kind == "command"):
+		return
+	case full && kind == "answer":
+		all = all[1:]
+	case full:
+		m.t.Command++
+		all = nil
+	}
+	refused[kind] = append(all, idHash(id))
+	m.t.Refused = refused
+}
+
+// idHash is what a task remembers of an ID.
+func idHash(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return base64.RawURLEncoding.EncodeToString(sum[:8])
 }
 
 // reported: P5: the sender of a command that came through the queue is notified that it was refused.
@@ -354,7 +396,12 @@ func (m *model) judgeCancel(c *message.Control) (yes bool, act func()) {
 		return false, nil
 	case t.ProcessState == core.Cancelled || t.CancelAsked:
 		return true, nil
-	case t.ProcessState == core.Processed || m.pastReturn():
+	case t.ProcessState == core.Processed:
+		return false, nil
+	case m.pastReturn():
+		m.remember("cancel", c.ID)
+		return false, nil
+	case len(t.Refused["cancel"]) == mostRefused:
 		return false, nil
 	}
 	return true, func() {
@@ -375,7 +422,7 @@ func (m *model) judgeCancel(c *message.Control) (yes bool, act func()) {
 func (m *model) silent() bool {
 	for i := range m.t.Steps {
 		s := &m.t.Steps[i]
-		last := s.LastStopBy.Add(m.def.Agents[m.def.Steps[i].Agent].ClockSkew)
+		last := s.LastStop().Add(m.def.Agents[m.def.Steps[i].Agent].ClockSkew)
 		if s.InFlight() || s.Attempted() && m.now <= last {
 			return false
 		}
@@ -437,7 +484,7 @@ func (m *model) knownUntil(i int) core.Time {
 	if agent.KeyRetention == 0 {
 		return 1 << 62
 	}
-	from := s.FirstAt
+	from := cmp.Or(s.FirstClaim(), m.now)
 	if s.Resolved != nil {
 		if from = max(from, s.Resolved.At); s.Resolved.At > s.ClaimedAt {
 			from = m.now
@@ -489,7 +536,12 @@ func (m *model) restart(c *message.Control) {
 	m.leave(core.Processing, "")
 	t := m.t
 	t.Run++
-	t.Hops, t.Claims, t.DeadlineSeq = 0, 0, 0
+	t.Hops, t.DeadlineSeq = 0, 0
+	ahead := t.Refused["command"]
+	t.Refused = nil
+	if len(ahead) > 0 { // its number may come in any later run
+		t.Refused = map[string][]string{"command": ahead}
+	}
 	for i := range t.Steps {
 		verdicts := verdictsOf(&t.Steps[i])
 		kept := t.Steps[i].Answers != nil
@@ -517,7 +569,7 @@ func (m *model) renew(c *message.Control) {
 // resolvable: in doubt, and no agent can be at work on it.
 func (m *model) resolvable(i int) bool {
 	s := &m.t.Steps[i]
-	return s.State != core.Waiting && m.def.Steps[i].Answer == nil && s.Attempted() && waits(s) && m.now > s.LastStopBy.Add(m.def.Agents[m.def.Steps[i].Agent].ClockSkew)
+	return s.State != core.Waiting && m.def.Steps[i].Answer == nil && s.Attempted() && waits(s) && m.now > s.LastStop().Add(m.def.Agents[m.def.Steps[i].Agent].ClockSkew)
 }
 
 // outputStated: of a step that becomes Processed, and only what fits.

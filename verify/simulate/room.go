@@ -38,7 +38,8 @@ func (w *simulation) drawRoom() room {
 	if v == 0 {
 		return room{}
 	}
-	const spared = 2 * 128 // an ID of the order, and a queue for its statuses, that are as long as can be
+	// An ID of the order, a queue for its statuses and an order that are as long as can be.
+	spared := 2*128 + core.MaxInlineOrder - len(w.content())
 	r := room{least: map[string]int{}, failing: w.choose("world", "failing", 2, 0.5) == 1}
 	for _, d := range w.defs {
 		r.least[d.Hash] = core.SizeLimit{Size: state.Size}.Reserve(d) - spared
@@ -47,6 +48,14 @@ func (w *simulation) drawRoom() room {
 		}
 	}
 	return r
+}
+
+// content is the content of every order.
+func (w *simulation) content() json.RawMessage {
+	if w.sc.Order == nil {
+		return noContent
+	}
+	return w.sc.Order
 }
 
 // complaint is what a service says with a failure: where documents are full, as long as it takes most.
@@ -163,7 +172,8 @@ func (m *move) fits() {
 	}
 	for i := range b.Verdicts {
 		for k := range t.Verdicts {
-			if v, w := &b.Verdicts[i], &t.Verdicts[k]; v.ID == w.ID && v.Reason != w.Reason {
+			// whether an ID may be refused that was accepted is P5
+			if v, w := &b.Verdicts[i], &t.Verdicts[k]; v.ID == w.ID && v.Reason != w.Reason && w.Accepted == v.Accepted && m.kept(i) {
 				m.fail("P28", "command %s was answered %q, and now %q", v.ID, v.Reason, w.Reason)
 			}
 		}

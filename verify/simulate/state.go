@@ -239,7 +239,7 @@ func (d *driver) rows(now int64) (sum digest) {
 }
 
 func (d *driver) row(h *digest, r *row, now int64) {
-	h.yes(r.order != nil, r.record != nil, len(r.wasDue) > 0)
+	h.yes(r.known(), r.record != nil, len(r.wasDue) > 0)
 	if r.record == nil {
 		return
 	}
@@ -257,8 +257,11 @@ func (d *driver) row(h *digest, r *row, now int64) {
 	if len(t.Removed) > 0 {
 		h.text(fmt.Sprint(t.Removed))
 	}
+	if len(t.Refused) > 0 {
+		h.text(fmt.Sprint(t.Refused))
+	}
 	h.yes(t.CancelAsked, t.Attention, t.ReplyTo != "", t.Output != nil)
-	for _, n := range [...]int{t.Run, t.Command, t.Hops, t.Claims, t.StatusSeq, t.StartSeq, t.EndSeq, t.EndCommand, t.DeadlineSeq, len(t.Steps), len(t.Verdicts)} {
+	for _, n := range [...]int{t.Run, t.Command, t.Hops, t.StatusSeq, t.StartSeq, t.EndSeq, t.EndCommand, t.DeadlineSeq, len(t.Steps), len(t.Verdicts)} {
 		h.number(int64(n))
 	}
 	for i := range t.Verdicts {
@@ -290,6 +293,9 @@ func (d *driver) final(h *digest, t *core.Task) {
 	for i := range t.Verdicts {
 		h.text(t.Verdicts[i].ID)
 		h.yes(t.Verdicts[i].Accepted)
+	}
+	if len(t.Refused) > 0 {
+		h.text(fmt.Sprint(t.Refused))
 	}
 	for i := range t.Steps {
 		h.text(string(t.Steps[i].State))
@@ -348,8 +354,8 @@ func (d *driver) step(h *digest, s *core.Step, now, slack int64) {
 	h.moment(s.CompleteBy, now, 0)
 	h.moment(s.WakeAt, now, 0)
 	h.moment(s.StopBy, now, slack)
-	h.moment(s.QuietBy, now, slack)
-	h.moment(s.LastStopBy, now, slack)
+	h.moment(s.Quiet(), now, slack)
+	h.moment(s.LastStop(), now, slack)
 	if s.InFlight() {
 		h.number(int64(s.ClaimedAt) - now)
 	}
@@ -357,7 +363,7 @@ func (d *driver) step(h *digest, s *core.Step, now, slack int64) {
 		h.number(int64(since) - now)
 	}
 	if d.w.kept() > 0 && s.First > 0 {
-		h.number(int64(s.FirstAt) - now)
+		h.number(int64(s.FirstClaim()) - now)
 	}
 	if s.Error != nil {
 		h.text(s.Error.Code)

@@ -205,7 +205,7 @@ func (w *deployed) open(ctx context.Context, endpoint string, sdk aws.Config, de
 	w.client = dynamo.NewClient(plain)
 	w.measureItems(&sdk)
 	prefix := fmt.Sprintf("cost-%d-", time.Now().UnixNano())
-	w.tables = dynamo.Tables{Orders: prefix + "Orders", Tasks: prefix + "Tasks", Definitions: prefix + "Definitions"}
+	w.tables = dynamo.Tables{Orders: prefix + "Orders", Definitions: prefix + "Definitions"}
 	if err := dynamo.CreateTables(awsclient.WithCallTimeout(ctx, time.Minute), w.client, w.tables); err != nil {
 		return err
 	}
@@ -233,7 +233,7 @@ func (w *deployed) open(ctx context.Context, endpoint string, sdk aws.Config, de
 	return nil
 }
 
-// measureItems keeps the size of the largest item that is put into Tasks.
+// measureItems keeps the size of the largest item of an order that is put into Orders.
 func (w *deployed) measureItems(sdk *aws.Config) {
 	see := func(item map[string]types.AttributeValue) {
 		if _, task := item["Steps"]; task {
@@ -243,13 +243,8 @@ func (w *deployed) measureItems(sdk *aws.Config) {
 	sdk.APIOptions = append(sdk.APIOptions, func(stack *middleware.Stack) error {
 		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("Items",
 			func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
-				switch in := in.Parameters.(type) {
-				case *dynamodb.PutItemInput:
+				if in, put := in.Parameters.(*dynamodb.PutItemInput); put {
 					see(in.Item)
-				case *dynamodb.TransactWriteItemsInput:
-					for _, i := range in.TransactItems {
-						see(i.Put.Item)
-					}
 				}
 				return next.HandleInitialize(ctx, in)
 			}), middleware.After)

@@ -261,7 +261,7 @@ func (m *measuring) shape(orders float64) cost.Shape {
 func lines(from *meter.Meter, orders float64, tables dynamo.Tables, application bool) []cost.Line {
 	var all []cost.Line
 	for _, l := range from.Lines() {
-		for _, name := range []struct{ table, shown string }{{tables.Orders, "Orders"}, {tables.Tasks, "Tasks"}, {tables.Definitions, "Definitions"}} {
+		for _, name := range []struct{ table, shown string }{{tables.Orders, "Orders"}, {tables.Definitions, "Definitions"}} {
 			if l.Resource == name.table {
 				l.Resource = name.shown
 			}

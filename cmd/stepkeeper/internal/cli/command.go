@@ -21,6 +21,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 	"github.com/stepkeeper/stepkeeper/verify/simulate"
 )
@@ -324,15 +325,20 @@ func (o *commandOptions) readValue(file, what string, limit int64) (json.RawMess
 		defer f.Close()
 		in = f
 	}
-	text, err := io.ReadAll(io.LimitReader(in, 2*limit))
+	text, err := io.ReadAll(io.LimitReader(in, 2*limit+1))
 	if err != nil {
 		return nil, failure.Wrap(err, failure.Usage, "", "the %s", what)
 	}
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, text); err != nil {
-		return nil, failure.Wrap(err, failure.Usage, "write one JSON value, such as {\"amount\": 12}", "the %s is not JSON", what)
+	if len(text) > int(2*limit) {
+		return nil, failure.New(failure.Usage, "store large data elsewhere and give a reference",
+			"the %s is larger than %d bytes", what, limit)
 	}
-	return compact.Bytes(), nil
+	if err := rawjson.Check(text, rawjson.MaxLevels); err != nil {
+		return nil, failure.Wrap(err, failure.Usage, "write one JSON value, such as {\"amount\": 12}", "the %s", what)
+	}
+	var compact bytes.Buffer
+	err = json.Compact(&compact, text)
+	return compact.Bytes(), err
 }
 
 // checkValue holds the value that a command carries to the rules of its message.

@@ -152,7 +152,8 @@ func TestCommandsRefused(t *testing.T) {
 	c.run(t, "resubmit", "stopped", "--input", "zone=testdata/none.json").want(t, failure.Usage, "testdata/none.json")
 	c.run(t, "resubmit", "stopped", "--input", "zoen=testdata/input.json").want(t, failure.NotFound, "has no step", "its steps are zone")
 	for in, want := range map[string]string{
-		"{":                                     "is not JSON",
+		"{":                                     "it is not JSON at byte 1",
+		strings.Repeat("1", 100<<10):            "larger than 32768 bytes",
 		"null":                                  "input is null",
 		`{"a":1,"a":2}`:                         "twice",
 		`"` + strings.Repeat("x", 32<<10) + `"`: "the limit is 32768",

@@ -1,17 +1,41 @@
+// Floor measures the least that a durable four-step order can cost on SQLite. It is a process of its own, with
+// Go's default settings and without a build profile, so that what speeds Stepkeeper up does not speed up the
+// figure that Stepkeeper is compared with. It takes its measurements from standard input (package load).
 package main
 
 import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	_ "modernc.org/sqlite" // the driver of the store
+
+	"github.com/stepkeeper/stepkeeper/verify/bench/load"
 )
 
-// floor is the least that a durable four-step order can cost on SQLite: one row, five conditional
-// writes, each answered after the fsync that it shares with all others that waited. No queues, no
-// messages, no decisions.
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	if len(args) != 1 {
+		return errors.New("usage: floor FOLDER")
+	}
+	f, err := openFloor(args[0])
+	if err != nil {
+		return err
+	}
+	doc := make([]byte, 1000)
+	return errors.Join(load.Serve(os.Stdin, os.Stdout, func(id string) error { return f.order(id, doc) }), f.close())
+}
+
+// floor writes one row for each order and changes it by five conditional writes. Each write returns after the
+// fsync that it shares with all writes that waited. There are no queues, messages or decisions.
 type floor struct {
 	db                         *sql.DB
 	begin, end, insert, update *sql.Stmt
