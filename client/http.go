@@ -211,6 +211,9 @@ func (h *overHTTP) Page(ctx context.Context, q Query, cursor string) (*view.Page
 	if q.OlderThan > 0 {
 		v.Set("olderThan", q.OlderThan.String())
 	}
+	if q.Oldest {
+		v.Set("oldest", "true")
+	}
 	if q.PageSize > 0 {
 		v.Set("limit", strconv.Itoa(q.PageSize))
 	}

@@ -42,6 +42,7 @@ type listInput struct {
 	State     string `query:"state" enum:"Processing,Compensating,Processed,Compensated,Cancelled,Closed,Error"`
 	Workflow  string `query:"workflow" pattern:"^[a-z][a-z0-9-]{0,63}$"`
 	OlderThan string `query:"olderThan" example:"90m" doc:"created at least so long ago: 30s, 90m, 12h, 7d"`
+	Oldest    bool   `query:"oldest" doc:"the oldest of the selected orders alone"`
 	Limit     int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"orders on a page"`
 	Cursor    string `query:"cursor" maxLength:"1024" doc:"next of the page before"`
 }
@@ -106,7 +107,7 @@ func (e *edge) getOrder(ctx context.Context, in *OrderPath) (*orderOutput, error
 }
 
 func (e *edge) list(ctx context.Context, in *listInput) (*pageOutput, error) {
-	q := port.Query{State: in.State, Workflow: in.Workflow, Limit: in.Limit, Cursor: in.Cursor}
+	q := port.Query{State: in.State, Workflow: in.Workflow, Oldest: in.Oldest, Limit: in.Limit, Cursor: in.Cursor}
 	if in.OlderThan != "" {
 		age, ok := parseAge(in.OlderThan)
 		if !ok {

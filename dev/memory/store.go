@@ -193,6 +193,9 @@ func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 		}
 	}
 	slices.SortFunc(rows, newestFirst)
+	if q.Oldest {
+		rows, q.Limit = rows[max(len(rows)-1, 0):], 1
+	}
 	if len(rows) > q.Limit {
 		rows = rows[:q.Limit]
 		page.Next = cursor(rows[q.Limit-1])

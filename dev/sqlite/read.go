@@ -277,8 +277,13 @@ func listing(q port.Query, byState bool) (query string, args []any, err error) {
 		}
 		where("(t.created, t.row) < (?, ?)", created, row)
 	}
-	args = append(args, q.Limit+1)
-	return "SELECT " + recordColumns + ", t.row FROM orders t WHERE " + strings.Join(conditions, " AND ") + " ORDER BY t.created DESC, t.row DESC LIMIT ?", args, nil
+	sorted, limit := "t.created DESC, t.row DESC", q.Limit+1
+	if q.Oldest {
+		sorted, limit = "t.created, t.row", 1
+	}
+	args = append(args, limit)
+	return "SELECT " + recordColumns + ", t.row FROM orders t WHERE " + strings.Join(conditions, " AND ") +
+		" ORDER BY " + sorted + " LIMIT ?", args, nil
 }
 
 // ceiling is the first whole millisecond that is not before t.

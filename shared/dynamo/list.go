@@ -33,6 +33,9 @@ func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	if finished && !s.options.FinishedIndex {
 		return page, fmt.Errorf("listing state %s: %w", q.State, ErrNotListed)
 	}
+	if q.Oldest && s.options.FinishedIndex && (finished || q.State == "") {
+		return page, errors.New("the oldest order is known only of open orders: give their state")
+	}
 	from, err := parseCursor(q.Cursor)
 	if err != nil {
 		return page, err
@@ -42,7 +45,9 @@ func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	if err != nil {
 		return page, fmt.Errorf("listing: %w", err)
 	}
-	if s.options.FinishedIndex {
+	if q.Oldest {
+		found = found[max(len(found)-1, 0):]
+	} else if s.options.FinishedIndex {
 		if found, err = l.finished(ctx, found); err != nil {
 			return page, fmt.Errorf("listing: %w", err)
 		}

@@ -59,7 +59,10 @@ type Query struct {
 	// InFlight asks, with the state Error, for orders too that still have a step in flight or an end to report.
 	// An adapter may leave them out otherwise, because it would have to read every open order.
 	InFlight bool
-	Cursor   string // from the page before; "" for the first
+	// Oldest asks for the oldest of the selected records alone. Limit counts as 1, and Next is "".
+	// An adapter without an index of ended orders by age refuses it if the query selects these.
+	Oldest bool
+	Cursor string // from the page before; "" for the first
 }
 
 // Page is one page of a listing, newest first. Next is "" at the end.

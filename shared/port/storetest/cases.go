@@ -323,6 +323,16 @@ var listCases = need(hasList, []testCase{
 		}
 		listsAll(s, queries...)
 	}},
+	{name: "the oldest", run: func(s *suite) {
+		samples(s)
+		for _, q := range []port.Query{
+			{State: "Processing"}, {State: "Processing", Workflow: "order"}, {State: "Processing", After: at(2)},
+			{State: "Error"}, {State: "Processing", Workflow: "unknown"}, {State: "Processing", Before: at(0)},
+		} {
+			q.Oldest = true
+			listsAll(s, q)
+		}
+	}},
 	{name: "the present state counts", run: func(s *suite) {
 		samples(s)
 		s.commit(write("c", 1, created(at(2)), func(w *port.Write) { w.Record.State, w.Record.Workflow = "Error", "provision" }))

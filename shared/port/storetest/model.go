@@ -138,6 +138,9 @@ func (m *model) List(_ context.Context, q port.Query) (port.Page, error) {
 	}
 	newest := func(a, b port.Record) int { return cmp.Or(b.Created.Compare(a.Created), strings.Compare(b.ID, a.ID)) }
 	slices.SortFunc(found, newest)
+	if q.Oldest {
+		return port.Page{Records: found[max(len(found)-1, 0):]}, nil
+	}
 	if i := slices.IndexFunc(found, func(r port.Record) bool { return r.ID == q.Cursor }); q.Cursor != "" {
 		found = found[i+1:]
 	}

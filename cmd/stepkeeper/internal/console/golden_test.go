@@ -475,6 +475,9 @@ func TestManyInErrorAreReadRarely(t *testing.T) {
 	}
 }
 
+// created returns when the order with this number was created: the first is the newest.
+func created(i int) core.Time { return core.Time(1800000000000 - i*1000) }
+
 // manyAsking is a console of a server with n orders, of which each third asks, and all of the second half. requests counts those
 // of a page.
 func manyAsking(t *testing.T, n int, requests *int) http.Handler {
@@ -488,9 +491,12 @@ func manyAsking(t *testing.T, n int, requests *int) http.Handler {
 		}
 		from, _ := strconv.Atoi(r.URL.Query().Get("cursor"))
 		limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
+		if r.URL.Query().Get("oldest") == "true" {
+			from, limit = max(n-1, 0), 1
+		}
 		page := view.Page{Orders: []view.Summary{}}
 		for i := from; i < min(from+limit, n); i++ {
-			o := view.Summary{OrderID: fmt.Sprintf("o-%d", i), Workflow: "order", State: core.Processing}
+			o := view.Summary{OrderID: fmt.Sprintf("o-%d", i), Workflow: "order", State: core.Processing, Created: created(i)}
 			if asks(i) {
 				o.Waits = []view.Wait{{Step: "approve", For: view.WaitAnswer}}
 			}
@@ -551,13 +557,17 @@ func TestAnswersGoOnPages(t *testing.T) {
 	}
 }
 
-// Past the orders that are counted the overview does not call one of them the oldest of all.
+// The overview shows the age of the oldest order also if it is not among those that are counted.
 func TestOldestOfManyOrders(t *testing.T) {
-	for n, want := range map[int]string{1000: "Oldest under way", 1001: "Oldest of the newest 1000 of each state"} {
-		requests := 0
+	for _, n := range []int{0, 1, 1000, 1001, 5000} {
+		want, requests := "–", 0
+		if n > 0 {
+			want = "<time class=\"ago\" datetime=\"" + created(n-1).Std().UTC().Format(time.RFC3339Nano) + "\""
+		}
 		w := httptest.NewRecorder()
 		manyAsking(t, n, &requests).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
-		if _, tile, _ := strings.Cut(w.Body.String(), `<li id="oldest">`); !strings.HasPrefix(tile, `<span class="quiet">`+want+`</span>`) {
+		_, tile, _ := strings.Cut(w.Body.String(), `<li id="oldest">`)
+		if !strings.HasPrefix(tile, `<span class="quiet">Oldest under way</span><strong>`+want) {
 			t.Errorf("of %d orders: %.200s", n, tile)
 		}
 	}
