@@ -297,7 +297,7 @@ func TestCommandsFillInNumberAndID(t *testing.T) {
 	if _, err := r.client.Resubmit(r.ctx, "o", client.NewInput("charge", []byte(`{"a":1}`))); err != nil {
 		t.Fatal(err)
 	}
-	if got := r.backend.Commands[len(r.backend.Commands)-1]; got.Schema != 2 || got.Step != "charge" || string(got.Input) != `{"a":1}` {
+	if got := r.backend.Commands[len(r.backend.Commands)-1]; got.Schema != message.Schema || got.Step != "charge" || string(got.Input) != `{"a":1}` {
 		t.Errorf("%+v", got)
 	}
 	v, err := r.client.Undo(r.ctx, "o", client.CommandID("mine"), client.IfCommand(3))

@@ -192,7 +192,7 @@ func (c *Client) command(ctx context.Context, cmd command, opts []CommandOption)
 	if err := json.Unmarshal(cmd.Input, &value); err != nil && len(cmd.Input) > 0 {
 		return Verdict{}, fmt.Errorf("%w: the input for step %q is not JSON: %w; write a JSON value, for instance {\"amount\": 12}", ErrInvalid, cmd.Step, err)
 	}
-	cmd.Schema = cmd.Major()
+	cmd.Schema = message.Schema
 	if cmd.ID == "" {
 		cmd.ID = uuid.NewString()
 	}

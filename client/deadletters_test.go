@@ -215,7 +215,7 @@ func TestRedriveFromQuarantine(t *testing.T) {
 	r.quarantine(port.Replies,
 		`{"schema":1,"task":"repeating","output":"00000000.MC9hL2Fubg.dXllGwql4haxUySnKXUr6A"}`,
 		"odd 00000000.MC9hL2Fubg.dXllGwql4haxUySnKXUr6A")
-	r.quarantine(port.Tasks, `{"schema":2,"task":"child"}`, "odd")
+	r.quarantine(port.Tasks, `{"schema":1,"task":"child"}`, "odd")
 	r.send(port.Quarantine, "no envelope")
 	seen := r.look(port.Quarantine)
 	reported, err := r.redrive(client.Handling{Queue: port.Quarantine, All: true})

@@ -242,7 +242,7 @@ func (e *edge) plan(ctx context.Context, in *planInput) (*planOutput, error) {
 
 // command completes the message, hands it over and answers the verdict.
 func (e *edge) command(ctx context.Context, orderID string, id CommandID, c message.Control) (*verdictOutput, error) {
-	c.Schema, c.OrderID, c.ID = c.Major(), orderID, id.ID
+	c.Schema, c.OrderID, c.ID = message.Schema, orderID, id.ID
 	if c.ID == "" {
 		c.ID = uuid.NewString()
 	}

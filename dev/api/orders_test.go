@@ -243,7 +243,7 @@ func TestCommands(t *testing.T) {
 			Schema: 1, Kind: message.Resubmit, OrderID: "o", ID: "c-4", Command: 3, Definition: hash,
 		},
 		`{"id":"c-5","command":3,"step":"charge","input":"` + strings.Repeat("x", 32<<10-2) + `"}`: {
-			Schema: 2, Kind: message.Resubmit, OrderID: "o", ID: "c-5", Command: 3, Step: "charge",
+			Schema: 1, Kind: message.Resubmit, OrderID: "o", ID: "c-5", Command: 3, Step: "charge",
 			Input: []byte(`"` + strings.Repeat("x", 32<<10-2) + `"`),
 		},
 	} {

@@ -27,7 +27,7 @@ func approving() *core.Definition {
 
 func answer(id, value string) *message.Control {
 	text, _ := json.Marshal(value)
-	return &message.Control{Schema: message.AnswerSchema, Kind: message.Answer, OrderID: "o-1", ID: id, Step: "b", Round: 1, By: "ann", Value: text}
+	return &message.Control{Schema: message.Schema, Kind: message.Answer, OrderID: "o-1", ID: id, Step: "b", Round: 1, By: "ann", Value: text}
 }
 
 // P35: an answer through the control queue decides its step, and a copy changes nothing; a refusal is sent where
@@ -145,7 +145,7 @@ func TestRefusedAnswersLeaveVerdictsOfCommands(t *testing.T) {
 	want := *w.Task("o-1").Verdict("undo")
 	w.Take("shop")
 	for i := range 12 {
-		answer := message.Control{Schema: message.AnswerSchema, Kind: message.Answer, OrderID: "o-1", ID: fmt.Sprintf("answer-%d", i),
+		answer := message.Control{Schema: message.Schema, Kind: message.Answer, OrderID: "o-1", ID: fmt.Sprintf("answer-%d", i),
 			Name: "bought", By: "ann", Value: json.RawMessage(`1`)}
 		if failed := w.Scheduler.Handle(ctx, port.Control, deliver(&answer)); len(failed) > 0 {
 			t.Fatal("returned")

@@ -17,7 +17,7 @@ import (
 // childOf is what a step asks of its third child.
 func childOf(w *world.World, ask core.ChildAsk, attempt int) *message.Child {
 	p := core.Parent{OrderID: "parent", Step: "all", Index: 2, Attempt: attempt}
-	return &message.Child{Schema: message.ChildSchema, Ask: &core.AskChild{OrderID: p.ChildID(), Parent: p, Ask: ask, Workflow: "order", Definition: w.Def.Hash, Order: json.RawMessage(`{"n":1}`)}}
+	return &message.Child{Schema: message.Schema, Ask: &core.AskChild{OrderID: p.ChildID(), Parent: p, Ask: ask, Workflow: "order", Definition: w.Def.Hash, Order: json.RawMessage(`{"n":1}`)}}
 }
 
 // reported are the ends that children have reported since.
@@ -196,7 +196,7 @@ func TestAForgedEndOfAChild(t *testing.T) {
 		w, _ := begun(t)
 		before := w.Task("o-1").Version
 		for _, m := range []*message.Child{
-			{Schema: message.ChildSchema, Ended: &core.ChildEnded{Parent: core.Parent{OrderID: "o-1", Step: "a", Attempt: 1}, State: core.ChildProcessed}},
+			{Schema: message.Schema, Ended: &core.ChildEnded{Parent: core.Parent{OrderID: "o-1", Step: "a", Attempt: 1}, State: core.ChildProcessed}},
 			childOf(w, core.AskUndo, 1),
 		} {
 			body, err := m.Encode()
@@ -221,7 +221,7 @@ func TestEndsThatNothingWaitsFor(t *testing.T) {
 	w, _ := begun(t)
 	before := w.Task("o-1").Version
 	for _, p := range []core.Parent{{OrderID: "o-1", Step: "a", Attempt: 1}, {OrderID: "o-1", Step: "z", Attempt: 1}, {OrderID: "gone", Step: "a", Attempt: 1}} {
-		handled(t, w, &message.Child{Schema: message.ChildSchema, Ended: &core.ChildEnded{Parent: p, State: core.ChildProcessed}})
+		handled(t, w, &message.Child{Schema: message.Schema, Ended: &core.ChildEnded{Parent: p, State: core.ChildProcessed}})
 	}
 	if after := w.Task("o-1").Version; after != before {
 		t.Errorf("version %d after %d", after, before)
@@ -276,7 +276,7 @@ func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
 		if v := closing("c-1"); v.Accepted || !strings.Contains(v.Reason, "p~all~1") {
 			t.Errorf("after %q, with a child under way: %+v", first, v)
 		}
-		handled(t, w, &message.Child{Schema: message.ChildSchema, Ask: &core.AskChild{
+		handled(t, w, &message.Child{Schema: message.Schema, Ask: &core.AskChild{
 			OrderID: "p~all~1", Parent: core.Parent{OrderID: "p", Step: "all", Index: 1, Attempt: w.Task("p").Steps[0].Attempt},
 			Ask: core.AskUndo, Workflow: "order", Definition: core.DefinitionHash(child), Order: json.RawMessage(`{"n":2}`),
 		}})

@@ -267,7 +267,7 @@ func TestLongWork(t *testing.T) {
 	<-inside
 	s.send(t, "Replies",
 		fmt.Sprintf(
-			`{"schema":2,"agent":"payment","task":%q,"run":0,"step":"film","attempt":1,"operation":"do","outcome":"progress","percent":40,"note":"frames","waited":0}`,
+			`{"schema":1,"agent":"payment","task":%q,"run":0,"step":"film","attempt":1,"operation":"do","outcome":"progress","percent":40,"note":"frames","waited":0}`,
 			o.id))
 	waitFor(t, "progress", func() bool { return strings.Contains(o.item(), "frames") })
 	s.cli(t, "", ok, []string{"show", o.id}, "at 40 % (frames)")

@@ -158,7 +158,6 @@ func workflow(steps ...core.StepDefinition) *core.Definition {
 	}
 	for i := range steps {
 		if steps[i].Wait != nil {
-			d.Schema = 2
 			continue
 		}
 		for _, agent := range steps[i].AllAgents() {

@@ -138,9 +138,9 @@ func (p *post) add(i int, effect core.Effect) {
 		p.put(port.Control, i, e, port.Message{Value: &message.Control{
 			Schema: message.Schema, Kind: message.Settle, OrderID: e.OrderID}})
 	case core.AskChild:
-		p.put(port.Tasks, i, e, port.Message{Value: &message.Child{Schema: message.ChildSchema, Ask: &e}})
+		p.put(port.Tasks, i, e, port.Message{Value: &message.Child{Schema: message.Schema, Ask: &e}})
 	case core.ChildEnded:
-		p.put(port.Tasks, i, e, port.Message{Value: &message.Child{Schema: message.ChildSchema, Ended: &e}})
+		p.put(port.Tasks, i, e, port.Message{Value: &message.Child{Schema: message.Schema, Ended: &e}})
 	case core.SendStatus:
 		if p.jobs[i].unsent == nil { // its alert was raised
 			p.report(i, e)

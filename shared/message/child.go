@@ -9,9 +9,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// ChildSchema is the schema of messages to and from child tasks, which older programs do not know.
-const ChildSchema = 2
-
 // Child is a message of the queue "tasks", from one task to another: what a step asks of a child, or how a child has
 // ended (P41). Only the Scheduler writes and reads that queue.
 type Child struct {
@@ -34,7 +31,7 @@ func ChildOf(d port.Delivery) (*Child, error) { return of(d, (*Child).Check) }
 
 // Check holds the message to its rules.
 func (m *Child) Check() error {
-	if err := checkSchema(m.Schema, ChildSchema); err != nil {
+	if err := checkSchema(m.Schema); err != nil {
 		return err
 	}
 	switch {

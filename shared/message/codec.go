@@ -115,7 +115,7 @@ func decode[T any](data []byte, check func(*T) error) (*T, error) {
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	if err := json.Unmarshal(data, m); err != nil {
-		if newer(data, highest(m)) {
+		if newer(data) {
 			return nil, ErrNewer
 		}
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
@@ -139,35 +139,20 @@ func envelope(m any) int {
 }
 
 // newer: a newer major may have changed the type of any field but this one.
-func newer(data []byte, known int) bool {
+func newer(data []byte) bool {
 	var m struct {
 		Schema int `json:"schema"`
 	}
-	return json.Unmarshal(data, &m) == nil && m.Schema > known
-}
-
-// highest is the major version of an envelope that this program knows.
-func highest(m any) int {
-	switch m := m.(type) {
-	case *Control:
-		return m.Major()
-	case *Reply:
-		if m.Outcome == Progress {
-			return ProgressSchema
-		}
-	case *Child:
-		return ChildSchema
-	}
-	return Schema
+	return json.Unmarshal(data, &m) == nil && m.Schema > Schema
 }
 
 func unreadable(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrUnreadable, fmt.Sprintf(format, args...))
 }
 
-func checkSchema(schema, known int) error {
+func checkSchema(schema int) error {
 	switch {
-	case schema > known:
+	case schema > Schema:
 		return ErrNewer
 	case schema < 1:
 		return unreadable("schema is %d; it must be %d", schema, Schema)
@@ -177,7 +162,7 @@ func checkSchema(schema, known int) error {
 
 // Check holds a request to its rules.
 func (m *Request) Check() error {
-	if err := checkSchema(m.Schema, highest(m)); err != nil {
+	if err := checkSchema(m.Schema); err != nil {
 		return err
 	}
 	if err := checkStep(m.OrderID, m.Run, m.Step, m.Attempt, m.Operation); err != nil {
@@ -198,7 +183,7 @@ func (m *Request) Check() error {
 
 // Check holds a reply to its rules.
 func (m *Reply) Check() error {
-	if err := checkSchema(m.Schema, highest(m)); err != nil {
+	if err := checkSchema(m.Schema); err != nil {
 		return err
 	}
 	if err := checkStep(m.OrderID, m.Run, m.Step, m.Attempt, m.Operation); err != nil {
@@ -235,8 +220,6 @@ func checkOutput(output json.RawMessage) error {
 
 func (m *Reply) checkProgress() error {
 	switch {
-	case m.Schema < ProgressSchema:
-		return unreadable("schema is %d; progress has %d", m.Schema, ProgressSchema)
 	case m.Operation != core.Do:
 		return unreadable("progress belongs to a do; this is of %s", m.Operation)
 	case m.Percent < 0 || m.Percent > 100:
@@ -270,7 +253,7 @@ func checkStep(orderID string, run int, step string, attempt int, op core.Operat
 
 // Check holds a wake or a command to its rules.
 func (m *Control) Check() error {
-	if err := checkSchema(m.Schema, highest(m)); err != nil {
+	if err := checkSchema(m.Schema); err != nil {
 		return err
 	}
 	switch {
@@ -381,8 +364,6 @@ func (m *Control) checkInput() error {
 // checkStated holds a value of a step that the operator gives to the rules of such values.
 func (m *Control) checkStated(name string, value json.RawMessage, limit int) error {
 	switch {
-	case m.Schema < m.Major():
-		return unreadable("schema is %d; a %s with an %s has %d", m.Schema, m.Kind, name, m.Major())
 	case len(value) > limit:
 		return unreadable("%s has %d bytes, the limit is %d; store large data elsewhere and give a reference", name, len(value), limit)
 	case string(value) == "null":
@@ -396,8 +377,6 @@ func (m *Control) checkStated(name string, value json.RawMessage, limit int) err
 
 func (m *Control) checkAnswer() error {
 	switch {
-	case m.Schema < AnswerSchema:
-		return unreadable("schema is %d; an answer has %d", m.Schema, AnswerSchema)
 	case !IsCommandID(m.ID):
 		return badID(m.ID)
 	case (m.Step == "") == (m.Name == "") && m.Token == "":
@@ -423,7 +402,7 @@ func (m *Control) checkAnswer() error {
 
 // Check holds a status to its rules.
 func (m *Status) Check() error {
-	if err := checkSchema(m.Schema, highest(m)); err != nil {
+	if err := checkSchema(m.Schema); err != nil {
 		return err
 	}
 	if m.Kind == "" {
@@ -433,4 +412,4 @@ func (m *Status) Check() error {
 }
 
 // Check holds a quarantined message to its rules.
-func (m *Quarantined) Check() error { return checkSchema(m.Schema, highest(m)) }
+func (m *Quarantined) Check() error { return checkSchema(m.Schema) }

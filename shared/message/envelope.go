@@ -46,13 +46,8 @@ type Reply struct {
 	Waited     core.Duration   `json:"waited"`               // milliseconds from claimedAt to receipt, never negative (P32)
 }
 
-// Progress is the outcome of a Reply that is none yet: the agent is still at work (P43). Such a message has ProgressSchema,
-// so that older code returns it to its queue unread.
-const (
-	Progress core.Outcome = "progress"
-
-	ProgressSchema = 2
-)
+// Progress is the outcome of a Reply that is none yet: the agent is still at work (P43).
+const Progress core.Outcome = "progress"
 
 // ReplyError says why. A retry-later with a code of core.Uncounted counts as no failure (P45).
 type ReplyError struct {
@@ -104,15 +99,6 @@ type Control struct {
 	Token   string          `json:"token,omitempty"`   // answer: then the Scheduler reads step and by from it
 	Tries   int             `json:"tries,omitempty"`   // answer: how often it was sent again because the order was not there yet
 	ReplyTo string          `json:"replyTo,omitempty"` // where a refusal is sent; "": to the reply-to of the order
-}
-
-// Major is the lowest major version of the envelope that says what the message says: a program that knows only an older one
-// returns to the queue an answer, a resubmit with an input and a resolve with an output, which it would carry out without it.
-func (m *Control) Major() int {
-	if m.Kind == Answer || len(m.Input) > 0 || len(m.Output) > 0 {
-		return AnswerSchema
-	}
-	return Schema
 }
 
 // ForApplications reports whether an application may send the command, to the intake queue: a Cancel, or an

@@ -128,7 +128,7 @@ func TestOneLevelTooDeep(t *testing.T) {
 		_, handed := message.ReplyOf(port.Delivery{Message: port.Message{Value: reply}})
 		_, command := message.DecodeControl([]byte(control))
 		ended := &message.Child{
-			Schema: message.ChildSchema,
+			Schema: message.Schema,
 			Ended: &core.ChildEnded{
 				Parent: core.Parent{OrderID: "o", Step: "s", Attempt: 1}, State: core.ChildProcessed,
 				Output: lists(n),
@@ -157,10 +157,9 @@ func TestNumbersWithoutBounds(t *testing.T) {
 		value := json.RawMessage(`{"n":[` + number + `]}`)
 		parent := core.Parent{OrderID: "o", Step: "s", Attempt: 1}
 		reply := &message.Reply{Schema: 1, OrderID: "o", Step: "s", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeDone, Output: value}
-		ended := &message.Child{Schema: message.ChildSchema, Ended: &core.ChildEnded{Parent: parent, State: core.ChildProcessed, Output: value}}
-		answer := &message.Control{Schema: message.AnswerSchema, Kind: message.Answer, OrderID: "o", ID: "i", Name: "e", By: "ann", Value: value}
-		resubmit := &message.Control{Kind: message.Resubmit, OrderID: "o", ID: "i", Step: "s", Input: value}
-		resubmit.Schema = resubmit.Major()
+		ended := &message.Child{Schema: message.Schema, Ended: &core.ChildEnded{Parent: parent, State: core.ChildProcessed, Output: value}}
+		answer := &message.Control{Schema: message.Schema, Kind: message.Answer, OrderID: "o", ID: "i", Name: "e", By: "ann", Value: value}
+		resubmit := &message.Control{Schema: message.Schema, Kind: message.Resubmit, OrderID: "o", ID: "i", Step: "s", Input: value}
 		order := message.SubmitOrder{Schema: 1, OrderID: "o", Workflow: "w", Order: value}
 		asBytes, _ := reply.Encode()
 		for what, err := range map[string]error{
@@ -202,7 +201,6 @@ func TestNewerSchemaIsGivenBack(t *testing.T) {
 	for name, err := range map[string]error{
 		"request": second(message.DecodeRequest(data)), "reply": second(message.DecodeReply(data)), "control": second(message.DecodeControl(data)),
 		"control of a kind to come": second(message.DecodeControl([]byte(`{"schema":2,"kind":"start-child","task":"o-1"}`))),
-		"a newer answer":            second(message.DecodeControl([]byte(`{"schema":3,"kind":"answer","task":7}`))),
 		"status":                    second(message.DecodeStatus([]byte(`{"schema":2}`))),
 		"quarantined":               second(message.DecodeQuarantined([]byte(`{"schema":2}`))),
 	} {
@@ -212,12 +210,12 @@ func TestNewerSchemaIsGivenBack(t *testing.T) {
 	}
 }
 
-// P35: an answer is checked before anything is decided, and has a schema of its own.
+// P35: an answer is checked before anything is decided.
 func TestAnswersAreChecked(t *testing.T) {
-	const good = `{"schema":2,"kind":"answer","task":"o-1","id":"a-1","step":"approve","round":1,"by":"ann","value":"yes"}`
+	const good = `{"schema":1,"kind":"answer","task":"o-1","id":"a-1","step":"approve","round":1,"by":"ann","value":"yes"}`
 	for change, want := range map[string]string{
 		`"x":"x"`: "", `"step":"","round":0,"name":"bought"`: "", `"by":"","token":"t"`: "",
-		`"schema":1`: "schema is 1", `"id":""`: "id", `"step":""`: "names a step, or an event", `"name":"bought"`: "not both", `"round":0`: "round",
+		`"schema":0`: "schema is 0", `"id":""`: "id", `"step":""`: "names a step, or an event", `"name":"bought"`: "not both", `"round":0`: "round",
 		`"step":"","name":"Bought"`: "no event's name", `"by":""`: "says who", `"by":"a\nb"`: "says who", `"value":null,"by":"a<b"`: "says who",
 		`"by":"` + strings.Repeat("x", 129) + `"`: "says who", `"tries":-1`: "tries",
 		`"reason":"` + strings.Repeat("x", 512) + `"`: "", `"reason":"` + strings.Repeat("x", 513) + `"`: "reason has 513 bytes",
@@ -241,8 +239,8 @@ func TestTextsAreOfOneLine(t *testing.T) {
 			`{"schema":1,"kind":"cancel","task":"o-1","id":"c-1","by":%s}`,
 			`{"schema":1,"kind":"close","task":"o-1","id":"c-1","by":"ann","reason":%s}`,
 			`{"schema":1,"kind":"resubmit","task":"o-1","id":"c-1","reason":%s}`,
-			`{"schema":2,"kind":"answer","task":"o-1","id":"a-1","step":"b","round":1,"by":"ann","value":1,"reason":%s}`,
-			`{"schema":2,"kind":"answer","task":"o-1","id":"a-1","step":"b","round":1,"by":%s,"value":1}`,
+			`{"schema":1,"kind":"answer","task":"o-1","id":"a-1","step":"b","round":1,"by":"ann","value":1,"reason":%s}`,
+			`{"schema":1,"kind":"answer","task":"o-1","id":"a-1","step":"b","round":1,"by":%s,"value":1}`,
 		} {
 			if _, err := message.DecodeControl(fmt.Appendf(nil, c, text)); !errors.Is(err, message.ErrUnreadable) {
 				t.Errorf("%s with %s: %v", c, text, err)
@@ -312,7 +310,8 @@ func examples() map[string][]port.Value {
 	failed := reply
 	failed.Outcome, failed.Output, failed.Error, failed.RetryAfter = core.OutcomeRetryLater, nil, &message.ReplyError{Code: "http-503", Message: "busy"}, 1000
 	progress := reply
-	progress.Schema, progress.Outcome, progress.Output, progress.Percent, progress.Note, progress.Until = 2, message.Progress, nil, 40, "frames", 1795251600500
+	progress.Outcome, progress.Output, progress.Percent = message.Progress, nil, 40
+	progress.Note, progress.Until = "frames", 1795251600500
 	request := core.SendRequest{Agent: "payment", OrderID: "o-1", Step: "charge", Attempt: 1,
 		Operation: core.UndoOp, Name: "refund", Grade: core.Fenced, Key: "o-1/0/charge",
 		Timeout: 10_000, ClaimedAt: 1795251600500, CompleteBy: 1795251640500, StopBy: 1795251640500, ClockSkew: 1000, Input: json.RawMessage(`[1.50]`),
@@ -324,10 +323,10 @@ func examples() map[string][]port.Value {
 		return &c
 	}
 	stated := message.Control{
-		Schema: 2, OrderID: "o-1", Kind: message.Resolve, ID: "c-1", Step: "charge", Fact: core.Happened,
+		Schema: 1, OrderID: "o-1", Kind: message.Resolve, ID: "c-1", Step: "charge", Fact: core.Happened,
 		Output: json.RawMessage(`{"amount":1.50}`),
 	}
-	corrected := message.Control{Schema: 2, OrderID: "o-1", Kind: message.Resubmit, ID: "c-1", Step: "charge", Input: json.RawMessage(`{"amount":1.50}`)}
+	corrected := message.Control{Schema: 1, OrderID: "o-1", Kind: message.Resubmit, ID: "c-1", Step: "charge", Input: json.RawMessage(`{"amount":1.50}`)}
 	return map[string][]port.Value{
 		"submit-order": {&message.SubmitOrder{
 			Schema: 1, OrderID: "o-1", Workflow: "order", Order: json.RawMessage(`{"n":1.50}`),
@@ -446,7 +445,7 @@ func TestEnvelopesKeepWhatTheyCarryAndTheirSchemas(t *testing.T) {
 
 // An input is read as strictly as a submission (P51).
 func TestInputsAreReadStrictly(t *testing.T) {
-	c := message.Control{Schema: 2, OrderID: "o-1", Kind: message.Resubmit, ID: "c-1", Step: "charge"}
+	c := message.Control{Schema: 1, OrderID: "o-1", Kind: message.Resubmit, ID: "c-1", Step: "charge"}
 	for input, want := range map[string]string{
 		`{"a":1,"a":2}`: "twice", `{"a":`: "not JSON", "\"\xff\"": "UTF-8",
 		strings.Repeat("[", 65) + strings.Repeat("]", 65): "deeper",
@@ -479,7 +478,7 @@ func TestOrderIDs(t *testing.T) {
 
 // So is the output that an operator states.
 func TestStatedOutputsAreReadStrictly(t *testing.T) {
-	c := message.Control{Schema: 2, OrderID: "o-1", Kind: message.Resolve, ID: "c-1", Step: "charge", Fact: core.Happened}
+	c := message.Control{Schema: 1, OrderID: "o-1", Kind: message.Resolve, ID: "c-1", Step: "charge", Fact: core.Happened}
 	for output, want := range map[string]string{
 		`{"a":1,"a":2}`: "twice", `{"a":`: "not JSON", "null": "output is null", `"` + strings.Repeat("x", core.MaxOutput) + `"`: "the limit is 49152",
 	} {
@@ -505,11 +504,11 @@ func TestBadEnvelopes(t *testing.T) {
 		},
 		"reply": {
 			`"schema":0`, `"task":"../x"`, `"outcome":"maybe"`, `"attempt":-1`, `"waited":-1`,
-			`"retryAfter":-5`, `"noEffect":"yes"`, `"operation":""`, `"step":""`, `"outcome":"progress"`,
-			`"outcome":"progress","schema":2,"operation":"undo"`,
-			`"outcome":"progress","schema":2,"percent":101`, `"outcome":"progress","schema":2,"percent":-1`,
-			`"outcome":"progress","schema":2,"until":"soon"`,
-			`"outcome":"progress","schema":2,"operation":"do","waited":-1`,
+			`"retryAfter":-5`, `"noEffect":"yes"`, `"operation":""`, `"step":""`,
+			`"outcome":"progress","operation":"undo"`,
+			`"outcome":"progress","percent":101`, `"outcome":"progress","percent":-1`,
+			`"outcome":"progress","until":"soon"`,
+			`"outcome":"progress","operation":"do","waited":-1`,
 			`"error":{"code":"` + strings.Repeat("x", 200) + `"}`,
 		},
 		"control": {
@@ -519,13 +518,11 @@ func TestBadEnvelopes(t *testing.T) {
 			`"kind":"close","id":"c","by":"ann","reason":"` + strings.Repeat("x", 513) + `"`,
 			`"kind":"move","id":"c"`, `"kind":"move","id":"c","definition":"newest"`,
 			`"kind":"resubmit","id":"c","definition":"0123"`, `"kind":"undo","id":"a b"`, `"kind":"resubmit"`,
-			`"kind":"resubmit","id":"c","step":"b","input":{}`,
-			`"kind":"resubmit","id":"c","schema":2,"step":"","input":{}`,
-			`"kind":"resubmit","id":"c","schema":2,"step":"b","input":null`,
+			`"kind":"resubmit","id":"c","step":"","input":{}`,
+			`"kind":"resubmit","id":"c","step":"b","input":null`,
 			`"kind":"resubmit","id":"c","step":"b"`,
-			`"kind":"resolve","id":"c","step":"b","fact":"happened","output":{}`,
-			`"kind":"resolve","id":"c","schema":2,"step":"b","fact":"happened","output":null`,
-			`"kind":"resolve","id":"c","schema":2,"step":"b","fact":"undone","output":{}`, `"kind":"cancel"`,
+			`"kind":"resolve","id":"c","step":"b","fact":"happened","output":null`,
+			`"kind":"resolve","id":"c","step":"b","fact":"undone","output":{}`, `"kind":"cancel"`,
 			`"step":"A"`, `"attempt":0`, `"replyTo":"http://x"`,
 		},
 		"status": {`"status":""`, `"schema":-1`},

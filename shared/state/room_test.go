@@ -467,7 +467,7 @@ func TestTheReserveCountsEveryMember(t *testing.T) {
 
 // P40: what a step keeps of its children is bounded, however many there are.
 func TestTheReserveCountsChildren(t *testing.T) {
-	def := &core.Definition{Schema: 2, Name: "full", Steps: []core.StepDefinition{{Name: "one", Each: &core.Each{Concurrency: 1, Collect: true}}}}
+	def := &core.Definition{Schema: 1, Name: "full", Steps: []core.StepDefinition{{Name: "one", Each: &core.Each{Concurrency: 1, Collect: true}}}}
 	def.Link()
 	var longest *core.Task
 	n := core.SizeLimit{Size: func(task *core.Task) int { longest = task; return state.Size(task) }}.Reserve(def)

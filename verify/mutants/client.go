@@ -24,6 +24,5 @@ var ofClient = []Mutant{
 	// Answers.
 	{Name: "P35-client-answers-the-first-round", File: "client/command.go", Func: "command.present", Old: "c.Round = s.Answers.Round", New: ""},
 	{Name: "P35-client-answers-the-first-run", File: "client/command.go", Func: "command.present", Old: "c.Run = t.Run", New: "c.Run = 0"},
-	{Name: "P35-client-sends-an-answer-of-the-old-schema", File: "client/command.go", Func: "Client.command", Old: "cmd.Schema = cmd.Major()", New: "cmd.Schema = message.Schema"},
 	{Name: "P36-verdict-of-an-answer-is-not-found", File: "shared/core/command.go", Func: "Task.Verdict", Old: "if v := t.Steps[i].verdictOf(id); v != nil {", New: "if v := t.Steps[i].verdictOf(id); v != nil && id == \"\" {"},
 }

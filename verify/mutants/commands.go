@@ -93,7 +93,6 @@ var ofCommands = []Mutant{
 	{Name: "P51-move-keeps-it-in-place-of-a-new-one", File: move, Func: "Task.movedTo", Old: "s.Corrected != nil && !sameInput", New: "false && !sameInput"},
 	{Name: "P51-move-drops-it", File: move, Func: "sameInput", Old: "return kindOfStep(d)", New: "return false && kindOfStep(d)"},
 	{Name: "P51-move-keeps-it-for-another-operation", File: move, Func: "sameInput", Old: "d.Operation == n.Operation && ", New: ""},
-	{Name: "P51-message-is-open-to-older-code", File: "shared/message/envelope.go", Func: "Control.Major", Old: " || len(m.Input) > 0", New: ""},
 	{Name: "P51-message-with-null", File: "shared/message/codec.go", Func: "Control.checkStated", Old: `case string(value) == "null":`, New: "case false:"},
 	{Name: "P51-message-with-half-an-input", File: "shared/message/codec.go", Func: "Control.checkInput", Old: `case m.Step == "" || len(m.Input) == 0:`, New: "case false:"},
 	{Name: "P51-message-with-an-input-that-is-not-read-strictly", File: "shared/message/codec.go", Func: "Control.checkStated",

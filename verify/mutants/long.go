@@ -21,7 +21,6 @@ var ofLongWork = []Mutant{
 	{Name: "P43-progress-status-is-never-sent", File: progressFile, Func: "deciding.progressed", Old: "if r.notifies(StatusProgress) {", New: "if false {"},
 	{Name: "P43-a-long-note-is-kept", File: progressFile, Func: "ShortNote", Old: "note[:min(len(note), MaxNote)]", New: "note"},
 	{Name: "P43-a-plain-service-works-long", File: "shared/workflow/source/meaning.go", Func: "builder.long", Old: "s.Grade == core.Plain || s.PointOfNoReturn", New: "s.PointOfNoReturn"},
-	{Name: "P43-old-code-reads-progress", File: "shared/message/codec.go", Func: "Reply.checkProgress", Old: "case m.Schema < ProgressSchema:", New: "case false:"},
 	{Name: "P43-an-undo-reports", File: "shared/message/codec.go", Func: "Reply.checkProgress", Old: "case m.Operation != core.Do:", New: "case false:"},
 	{Name: "P43-another-agents-progress-counts", File: "functions/scheduler/sender.go", Func: "Scheduler.notAsked", Old: "case core.Progress: // P43\n\t\tstep = e.Step", New: "case core.Progress:"},
 	{Name: "P43-silence-is-no-end", File: reporterFile, Func: "handling.watched", Old: "cancel(errNoProgress)", New: "_ = cancel"},

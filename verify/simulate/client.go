@@ -302,7 +302,6 @@ func (w *simulation) command(o *order, t *core.Task, kind message.ControlKind) *
 		}
 		if c.Fact == core.Happened && w.choose("output", o.id, 2, 0.4) == 1 {
 			c.Output = json.RawMessage(fmt.Sprintf(`{"stated":%d}`, o.commands))
-			c.Schema = c.Major()
 		}
 	case message.Move:
 		c.Run, c.Definition = 0, w.aim(o)
@@ -330,7 +329,6 @@ func (w *simulation) correct(o *order, t *core.Task, c *message.Control) {
 		i = w.choose("corrects", o.id+"/step", len(t.Steps), 0.7)
 	}
 	c.Step, c.Input = t.Steps[i].Name, json.RawMessage(fmt.Sprintf(`{"given":%d}`, o.commands))
-	c.Schema = c.Major()
 }
 
 // stillWaits is a step that waits in an order that has stopped; "" where there is none.

@@ -701,7 +701,6 @@ func (d *driver) command() {
 	if c := d.w.command(o, d.w.store.task(o.id), d.scope.People[d.done]); c != nil {
 		if c.Kind == message.Resubmit && d.scope.Corrects != "" {
 			c.Step, c.Input = d.scope.Corrects, json.RawMessage(`{"given":1}`)
-			c.Schema = c.Major()
 		}
 		d.w.instruct(o, *c, false)
 	}

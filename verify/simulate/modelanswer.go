@@ -524,7 +524,7 @@ func (w *simulation) reply(o *order) {
 // answer is that of a person who looks at the order. The next one is of another person, and says something else.
 func (w *simulation) answer(o *order, t *core.Task) *message.Control {
 	o.commands++
-	c := &message.Control{Schema: message.AnswerSchema, Kind: message.Answer, OrderID: o.id, ID: fmt.Sprintf("%s-c%d", o.id, o.commands), Round: 1}
+	c := &message.Control{Schema: message.Schema, Kind: message.Answer, OrderID: o.id, ID: fmt.Sprintf("%s-c%d", o.id, o.commands), Round: 1}
 	def := w.def
 	if t != nil && !t.IsTombstone() {
 		def, c.Run = w.defOf(t), t.Run

@@ -142,7 +142,7 @@ func (m *measuring) answerAll(ctx context.Context, ids []string) error {
 	}
 	var answers []port.Message
 	for _, id := range ids {
-		answers = append(answers, port.Message{Body: fmt.Appendf(nil, `{"schema":2,"kind":"answer","task":%q,"id":%q,"step":"agree","round":1,"by":"ann","value":"yes"}`, id, uuid.NewString())})
+		answers = append(answers, port.Message{Body: fmt.Appendf(nil, `{"schema":1,"kind":"answer","task":%q,"id":%q,"step":"agree","round":1,"by":"ann","value":"yes"}`, id, uuid.NewString())})
 	}
 	for batch := range slices.Chunk(answers, max(1, m.options.scheduler)) {
 		if err := errors.Join(control.Send(ctx, batch)...); err != nil {

@@ -343,7 +343,7 @@ func (o *commandOptions) readValue(file, what string, limit int64) (json.RawMess
 
 // checkValue holds the value that a command carries to the rules of its message.
 func (o *commandOptions) checkValue(what string, c message.Control) error {
-	c.Schema, c.OrderID, c.ID = c.Major(), o.ids[0], "x"
+	c.Schema, c.OrderID, c.ID = message.Schema, o.ids[0], "x"
 	if err := c.Check(); err != nil {
 		return failure.Wrap(err, failure.Usage, "", "the %s", what)
 	}

@@ -203,7 +203,7 @@ func recording(t *testing.T, refuses *string) *httptest.Server {
 	})
 	mux.HandleFunc("GET /v1/statistics", func(w http.ResponseWriter, _ *http.Request) { answer(w, recordedStatistics()) })
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, json.RawMessage(`{"ready":true,"unattended":[{"queue":"requests-post","agent":"post","waiting":3,"since":"2026-03-01T12:00:33.000Z"}],"release":{"version":"v1.0.0","tasks":1,"messages":1}}`))
+		answer(w, json.RawMessage(`{"ready":true,"unattended":[{"queue":"requests-post","agent":"post","waiting":3,"since":"2026-03-01T12:00:33.000Z"}],"release":{"version":"v1.0.0","tasks":1,"messages":0}}`))
 	})
 	checked := likeTheAPI(t, mux)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
