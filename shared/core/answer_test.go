@@ -195,56 +195,6 @@ func TestAnEarlyAnswerThatDoesNotCountIsRefused(t *testing.T) {
 	}
 }
 
-// P37, P49: a reminder that was sent is not sent again after a move, since the new definition may ask otherwise under the same key. The
-// next one goes out with what the new definition says.
-func TestAReminderIsNotSentAgainAfterAMove(t *testing.T) {
-	asking := func(timeout core.Duration) *core.Definition {
-		ask := step("w-ask", func(s *core.StepDefinition) { s.Undo, s.Timeout = nil, timeout })
-		def := workflow(ask, core.StepDefinition{Name: "w", After: []string{"w-ask"}, Timeout: core.Day, OnFailure: core.OnFailureUndo,
-			Answer: &core.Answer{Ask: "w-ask", Values: []string{"yes", "no"}, OnTimeout: core.OnFailureUndo, Remind: core.Hour}})
-		def.Expr = &expressions{input: map[int]func(core.Environment) (json.RawMessage, error){
-			1: func(core.Environment) (json.RawMessage, error) { return json.RawMessage(`{}`), nil }}}
-		def.Hash = fmt.Sprint("with ", timeout)
-		return def
-	}
-	d := newDesk(t, asking(10*core.Second))
-	keys := func(effects []core.Effect) (all []string) {
-		for _, e := range effects {
-			if q, ok := e.(core.SendRequest); ok {
-				all = append(all, fmt.Sprint(q.Key, " ", q.Timeout, " ", q.ClaimedAt.Sub(noon)))
-			}
-		}
-		return all
-	}
-	restart := func() []string {
-		dec, err := core.Restart(d.def, d.order, d.task, d.at())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return keys(dec.Effects)
-	}
-	d.decide(d.submit)
-	d.decide(core.Reply{Step: "w-ask", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeDone})
-	d.wait(core.Hour)
-	d.decide(core.Wake{Step: "w", Attempt: 1})
-	if got := restart(); len(got) != 1 || got[0] != "o1/0/w/1.1 10s 1h0m0s" {
-		t.Errorf("a restart sends %v", got)
-	}
-	to := asking(20 * core.Second)
-	d.decide(core.Move{ID: "m", To: core.Target{Definition: to}})
-	d.def = to
-	if got := restart(); len(got) != 0 {
-		t.Errorf("after the move a restart sends %v", got)
-	}
-	d.wait(core.Hour + core.Minute)
-	if got := keys(d.decide(core.Wake{Step: "w", Attempt: 1}).Effects); len(got) != 1 || got[0] != "o1/0/w/1.2 20s 2h0m0s" {
-		t.Errorf("the next reminder is %v", got)
-	}
-	if got := restart(); len(got) != 1 {
-		t.Errorf("a restart then sends %v", got)
-	}
-}
-
 // P36: why a step was answered so stands in its verdict with who did, also after the decision; where the document has no room for it
 // the answer counts without it.
 func TestAnswersSayWhy(t *testing.T) {

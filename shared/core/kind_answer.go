@@ -151,8 +151,7 @@ func (answerKind) resume(r *deciding, i int) bool {
 		r.look(i)
 	}
 	if s.State == Waiting {
-		s.Cause = r.cause
-		r.question(i)
+		r.goOnAsking(i)
 	}
 	return s.State == Failed && r.t.ProcessState == Processing
 }

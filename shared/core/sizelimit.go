@@ -250,7 +250,7 @@ func longestChildren(d *Each, have *Children, cause string) *Children {
 // longestAnswers keeps the value of an event that stands there, until it stands in the output.
 func longestAnswers(d *Answer, have *Answers, far Time) *Answers {
 	name := strings.Repeat("x", MaxAnswerBy)
-	a := &Answers{Round: manyOf, Reminded: manyOf, RemindedAt: far, Need: MaxVoters, Who: make([]string, MaxVoters), NotSelf: name, Verdicts: make([]Verdict, maxVerdicts)}
+	a := &Answers{Round: manyOf, Reminded: manyOf, RemindedAt: far, Moved: true, Need: MaxVoters, Who: make([]string, MaxVoters), NotSelf: name, Verdicts: make([]Verdict, maxVerdicts)}
 	for i := range a.Who {
 		a.Who[i] = name
 	}

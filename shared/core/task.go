@@ -181,8 +181,9 @@ type Answers struct {
 	Who      []string `json:"who,omitempty"`      // people who may answer; empty means everyone
 	NotSelf  string   `json:"notSelf,omitempty"`  // person who may not answer
 	Reminded int      `json:"reminded,omitempty"` // number of the newest reminder of this round (P37)
-	// RemindedAt is when that reminder was sent first; zero if it must not be sent again, because the task was moved since.
+	// RemindedAt is when that reminder was sent first. Moved reports that the task was moved since, so that it must not be sent again.
 	RemindedAt Time      `json:"remindedAt,omitzero"`
+	Moved      bool      `json:"moved,omitempty"`
 	Votes      []Vote    `json:"votes,omitempty"`    // votes of this round in the order of arrival; at most MaxVoters
 	Verdicts   []Verdict `json:"verdicts,omitempty"` // the last answers to answers, also of earlier runs
 }

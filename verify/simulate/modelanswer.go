@@ -283,7 +283,15 @@ func nextLook(def *core.Definition, t *core.Task, i int) core.Time {
 	if d == nil || d.Remind == 0 || s.Answers == nil || s.State != core.Waiting {
 		return s.WakeAt
 	}
-	return min(s.WakeAt, s.ClaimedAt.Add(core.Duration(s.Answers.Reminded+1)*d.Remind))
+	return min(s.WakeAt, s.ClaimedAt.Add((reminded(s, d)+1)*d.Remind))
+}
+
+// reminded is how many intervals had passed when the last reminder was sent first (P37).
+func reminded(s *core.Step, d *core.Answer) core.Duration {
+	if s.Answers.RemindedAt == 0 {
+		return 0
+	}
+	return s.Answers.RemindedAt.Sub(s.ClaimedAt) / d.Remind
 }
 
 // remind: the newest reminder that is due (P37).
@@ -292,12 +300,12 @@ func (m *model) remind(i int) bool {
 	if d.Remind == 0 || m.t.ProcessState != core.Processing {
 		return false
 	}
-	n := int(m.now.Sub(s.ClaimedAt) / d.Remind)
-	if n <= s.Answers.Reminded || s.ClaimedAt.Add(core.Duration(n)*d.Remind) >= s.WakeAt {
+	n := m.now.Sub(s.ClaimedAt) / d.Remind
+	if n <= reminded(s, d) || s.ClaimedAt.Add(n*d.Remind) >= s.WakeAt {
 		return false
 	}
 	a := *s.Answers
-	a.Reminded, a.RemindedAt, s.Cause = n, m.now, m.cause
+	a.Reminded, a.RemindedAt, a.Moved, s.Cause = max(int(n), a.Reminded+1), m.now, false, m.cause
 	s.Answers = &a
 	m.mails = append(m.mails, reminder(m.def, m.t, i, m.now)...)
 	return true
@@ -307,11 +315,11 @@ func (m *model) remind(i int) bool {
 // forgotten the key, and never after a move (P37).
 func reminder(def *core.Definition, t *core.Task, i int, now core.Time) []mail {
 	d, s := def.Steps[i].Answer, &t.Steps[i]
-	if d == nil || s.Answers == nil || s.Answers.RemindedAt == 0 {
+	if d == nil || d.Remind == 0 || s.Answers == nil || s.Answers.RemindedAt == 0 || s.Answers.Moved {
 		return nil
 	}
 	ask := t.Step(d.Ask)
-	if ask == nil || ask.State != core.Processed || now >= s.ClaimedAt.Add(core.Duration(s.Answers.Reminded+1)*d.Remind) {
+	if ask == nil || ask.State != core.Processed || now >= s.ClaimedAt.Add((reminded(s, d)+1)*d.Remind) {
 		return nil
 	}
 	call := &def.Steps[def.Index(d.Ask)]
@@ -383,7 +391,7 @@ func differAnswers(want, got *core.Answers) string {
 		return ""
 	}
 	short := func(a *core.Answers) string {
-		text := fmt.Sprintf("round %d, reminder %d, to be sent again %v, need %d of %v but %q", a.Round, a.Reminded, a.RemindedAt != 0, a.Need, a.Who, a.NotSelf)
+		text := fmt.Sprintf("round %d, reminder %d, to be sent again %v, need %d of %v but %q", a.Round, a.Reminded, a.RemindedAt != 0 && !a.Moved, a.Need, a.Who, a.NotSelf)
 		for _, v := range a.Votes {
 			text += fmt.Sprintf(", %s: %s", v.By, v.Value)
 		}

@@ -191,6 +191,7 @@ func (m *model) judge(c *message.Control) (yes bool, act func()) {
 		}
 		return true, func() {
 			m.move(c.Definition)
+			m.askOn()
 			m.advance()
 		}
 	case message.Close:
@@ -349,9 +350,9 @@ func (m *model) move(definition string) {
 			}
 		}
 		s.Agent = ""
-		if s.Answers != nil { // P37: no reminder is sent again
+		if s.Answers != nil && s.Answers.RemindedAt != 0 { // P37: no reminder is sent again
 			a := *s.Answers
-			a.RemindedAt, s.Answers = 0, &a
+			a.Moved, s.Answers = true, &a
 		}
 		if s.State == core.Failed && s.First == 0 {
 			s.State, s.Error = core.Pending, nil
@@ -372,6 +373,15 @@ func (m *model) move(definition string) {
 		t.TokenKey = ""
 	case t.TokenKey == "":
 		t.TokenKey = m.key
+	}
+}
+
+// askOn: P37, an open question of a task that goes forward gets the times of the new definition.
+func (m *model) askOn() {
+	for i := range m.t.Steps {
+		if m.t.ProcessState == core.Processing && m.def.Steps[i].Answer != nil && m.t.Steps[i].State == core.Waiting {
+			m.askAgain(i)
+		}
 	}
 }
 

@@ -89,7 +89,15 @@ func (m *model) lookAgain(i int) {
 		m.finish(i, nil)
 		return
 	}
-	s.Cause = m.cause
+	m.askAgain(i)
+}
+
+// askAgain leaves the time of an open wait anew, and sends the last reminder of a question again (P37).
+func (m *model) askAgain(i int) {
+	m.t.Steps[i].Cause = m.cause
+	if m.def.Steps[i].Answer != nil {
+		m.mails = append(m.mails, reminder(m.def, m.t, i, m.now)...)
+	}
 	m.leaveTime(i)
 }
 
