@@ -28,6 +28,7 @@ type writer struct {
 }
 
 func openWriter(source string) (*writer, error) {
+	keepMappings()
 	conn, err := (&engine.Driver{}).Open(source)
 	if err != nil {
 		return nil, err
