@@ -137,6 +137,19 @@ func (s *Store) Content(ctx context.Context, id, hash string) ([]byte, error) {
 	return nil, fmt.Errorf("content of order %q: %w", id, port.ErrNotFound)
 }
 
+// Erase removes the content that the order keeps apart.
+func (s *Store) Erase(ctx context.Context, id, hash string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r, there := s.rows[id]; there && r.hash == hash {
+		r.content = nil
+	}
+	return nil
+}
+
 // Ended reports whether the record of this ID has expired.
 func (s *Store) Ended(ctx context.Context, id string) (bool, error) {
 	if err := ctx.Err(); err != nil {

@@ -103,10 +103,29 @@ func (o *expire) tasks(tx *transaction) error {
 		if err := tx.expire(o.store, rows[i], id); err != nil {
 			return err
 		}
-		// The keys of its requests are ID/run/step (P2), and "0" follows "/".
-		if _, err := tx.expireLedger.exec(id+"/", id+"0"); err != nil {
+		first, last := ledgerKeys(id)
+		if _, err := tx.expireLedger.exec(first, last); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// ledgerKeys are the bounds of an order's entries in the ledger: the keys of its requests are ID/run/step (P2), and "0" follows "/".
+func ledgerKeys(id string) (first, last string) { return id + "/", id + "0" }
+
+// Erase removes the content that an order keeps apart, and what its entries in the ledger hold of outputs and messages.
+func (s *Store) Erase(ctx context.Context, id, hash string) error {
+	return s.committer.do(ctx, &erase{id, hash})
+}
+
+type erase struct{ id, hash string }
+
+func (o *erase) apply(tx *transaction) error {
+	if _, err := tx.eraseContent.exec(o.id, o.hash); err != nil {
+		return err
+	}
+	first, last := ledgerKeys(o.id)
+	_, err := tx.eraseLedger.exec(first, last)
+	return err
 }

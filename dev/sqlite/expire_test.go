@@ -199,3 +199,24 @@ func TestTasksAreKeptForAWhile(t *testing.T) {
 		t.Errorf("error is %v, want one with the shortest time", err)
 	}
 }
+
+// P52: of an erased order the ledger keeps how its calls ended, and neither what they returned nor why they failed; no other order is affected.
+func TestEraseReachesTheLedger(t *testing.T) {
+	s := open(t, t.TempDir(), sqlite.Options{Clock: newClock()})
+	defer closed(t, s)
+	must(t, s.Commit(t.Context(), []port.Write{creation("a"), creation("a-2")}))
+	for _, key := range []string{"a/0/pay", "a-2/0/pay"} {
+		if err := s.Move(t.Context(), port.LedgerEntry{Key: key, State: "done", Code: "paid", Message: "anna", Output: []byte(`"anna"`)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Erase(t.Context(), "a", "hash"); err != nil {
+		t.Fatal(err)
+	}
+	for key, kept := range map[string]bool{"a/0/pay": false, "a-2/0/pay": true} {
+		e, err := s.Entry(t.Context(), key)
+		if err != nil || e.State != "done" || e.Code != "paid" || e.Version != 1 || (e.Message != "") != kept || (len(e.Output) > 0) != kept {
+			t.Errorf("%s: %+v, %v", key, e, err)
+		}
+	}
+}

@@ -24,6 +24,7 @@ type writer struct {
 	addMessage, dueMessages, receiveMessage, expireMessages                   *statement
 	deleteMessage, findMessage, extendMessage, nextQueue                      *statement
 	restedTasks, expireTask, expireContent, expireLedger, addProbe, dropProbe *statement
+	eraseContent, eraseLedger                                                 *statement
 	totalChanges, countCommit                                                 *statement
 }
 
@@ -63,6 +64,8 @@ func (w *writer) prepareAll() error {
 		{&w.expireTask, "UPDATE orders SET created=NULL, shard=NULL, bucket=NULL, document=NULL WHERE row=?"},
 		{&w.expireContent, "DELETE FROM contents WHERE row=?"},
 		{&w.expireLedger, "DELETE FROM ledger WHERE key>=? AND key<?"},
+		{&w.eraseContent, "DELETE FROM contents WHERE row=(SELECT row FROM orders WHERE id=? AND hash=?)"},
+		{&w.eraseLedger, "UPDATE ledger SET output=NULL, message='' WHERE key>=? AND key<?"},
 		{&w.addProbe, "INSERT OR REPLACE INTO probe VALUES(1, zeroblob(?))"},
 		{&w.dropProbe, "DELETE FROM probe"},
 		{&w.totalChanges, "SELECT total_changes()"},

@@ -72,8 +72,13 @@ func (it *item) decide(ctx context.Context, j *engine.Job) (core.Decision, error
 	if err == nil && it.token != "" && j.Task != nil {
 		ev, err = it.vouched(j)
 	}
-	if closing, ok := ev.(core.Close); ok && err == nil && j.Task != nil {
-		ev, err = it.withAbsent(ctx, j.Task, closing)
+	if err == nil && j.Task != nil {
+		switch e := ev.(type) {
+		case core.Close:
+			ev, err = it.withAbsent(ctx, j.Task, e)
+		case core.Erase:
+			ev, err = it.withUnrested(ctx, j.Task, e)
+		}
 	}
 	if err != nil {
 		return core.Decision{}, err
@@ -142,6 +147,25 @@ func (it *item) withAbsent(ctx context.Context, t *core.Task, e core.Close) (cor
 				continue
 			}
 			e.Absent = append(e.Absent, open[n])
+		}
+	}
+	return e, nil
+}
+
+// withUnrested is an Erase with the nearest order that the task is a child of, directly or not, and that has not come to rest (P52). One
+// that is not stored any more has ended. A damaged one may still need its child.
+func (it *item) withUnrested(ctx context.Context, t *core.Task, e core.Erase) (core.Event, error) {
+	for p := t.Parent; p != nil && e.Unrested == ""; {
+		l := it.s.cfg.State.Load(ctx, []string{p.OrderID})[0]
+		switch {
+		case l.Err != nil && !errors.Is(l.Err, port.ErrDamaged):
+			return nil, l.Err
+		case l.Err != nil || l.Task != nil && !(l.Task.Terminal() && l.Task.AtRest()):
+			e.Unrested = p.OrderID
+		case l.Task == nil:
+			return e, nil
+		default:
+			p = l.Task.Parent
 		}
 	}
 	return e, nil

@@ -57,6 +57,8 @@ func commandOf(ev Event) (id string, from Sender, number int) {
 		return e.ID, e.Sender, e.Command
 	case Move:
 		return e.ID, e.Sender, e.Command
+	case Erase:
+		return e.ID, e.Sender, e.Command
 	case Answered:
 		return e.ID, Sender{}, noNumber
 	}
@@ -120,6 +122,8 @@ func (r *deciding) cancelCommand(_ int, ev Event) (string, error) {
 	case t.ProcessState == Cancelled || t.CancelAsked:
 		r.accept(e.ID, "cancel", "it was cancelled before")
 		return "", nil
+	case t.Erased != nil:
+		return r.reject(e.ID, "cancel", isErased)
 	case t.ProcessState == Processed:
 		return r.reject(e.ID, "cancel", "the order is Processed")
 	case r.pastPointOfNoReturn():
@@ -161,9 +165,12 @@ func (r *deciding) startUndo(why Why) {
 	r.advance()
 }
 
-// checkCommand checks the command number that the sender saw (P5, H17).
+// checkCommand checks the command number that the sender saw (P5, H17). An erased task takes no further command (P52).
 func (r *deciding) checkCommand(number int) string {
-	if number == r.t.Command {
+	switch {
+	case r.t.Erased != nil:
+		return isErased
+	case number == r.t.Command:
 		return ""
 	}
 	return "the task has accepted another command, or refused many, since you loaded it; load it again and repeat the command if it still applies"

@@ -33,7 +33,7 @@ func Decide(def *Definition, order []byte, task *Task, ev Event, at At) (Decisio
 		return Decision{}, r.err
 	}
 	if ignored != "" && !r.changed {
-		return r.unchanged(task, ignored)
+		return r.unchanged(task, ev, ignored)
 	}
 	r.keepEndStates(task)
 	reindex(r.t, r.supervisor)
@@ -67,10 +67,14 @@ type deciding struct {
 
 func (r *deciding) emit(e Effect) { r.effects = append(r.effects, e) }
 
-// unchanged answers an event that changes nothing: what it caused before is emitted again (P12).
-func (r *deciding) unchanged(task *Task, ignored string) (Decision, error) {
+// unchanged answers an event that changes nothing: what it caused before is emitted again (P12). Of an erased task all was reported
+// before, and what it sent is gone; only the removal of its content is repeated (P52).
+func (r *deciding) unchanged(task *Task, ev Event, ignored string) (Decision, error) {
 	r.t, r.effects = task, nil
-	if r.def != nil && r.cause != "" {
+	if _, erases := ev.(Erase); erases && task.Erased != nil {
+		r.eraseContent()
+	}
+	if r.def != nil && r.cause != "" && task.Erased == nil {
 		r.reemit()
 	}
 	if r.asked {
@@ -148,7 +152,7 @@ func decideUnknown(def *Definition, order []byte, ev Event, at At) (Decision, er
 		return tombstone(e, at), nil
 	case AskChild:
 		return startChild(def, order, e, at)
-	case UndoCommand, Resubmit, Resolve, Close, Move, Answered:
+	case UndoCommand, Resubmit, Resolve, Close, Move, Erase, Answered:
 		return Decision{}, refuse(CodeUnknownTask, "no order with this ID is known; check the ID, or look for it with list")
 	}
 	return Decision{Ignored: "no such task"}, nil
@@ -227,7 +231,7 @@ func tombstone(e Cancel, at At) Decision {
 const MaxInlineOrder = 200
 
 // Apart reports whether the order is kept apart from the document, under ContentHash.
-func (t *Task) Apart() bool { return len(t.Order) == 0 && t.ContentHash != "" }
+func (t *Task) Apart() bool { return len(t.Order) == 0 && t.ContentHash != "" && t.Erased == nil }
 
 // IsTombstone reports a task that a Cancel created before its order came (P17).
 func (t *Task) IsTombstone() bool {

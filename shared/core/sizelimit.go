@@ -172,6 +172,7 @@ func longest(def *Definition, t *Task) *Task {
 	c.StartCause, c.EndCause, c.EndStep = cause, cause, name
 	c.UndoneFor = UndoReason{Step: name, Code: strings.Repeat("x", cutCode)}
 	c.EndCode, c.EndText = strings.Repeat("\x00", maxCode), strings.Repeat("\x00", MaxMessage)
+	// An erasure takes the room of these texts, which it removes.
 	c.Closing = &Closing{By: strings.Repeat("\x00", MaxID), Reason: strings.Repeat("\x00", MaxMessage)}
 	c.Attempts, c.Earlier = []Attempt{{Step: name, Number: 1, Began: far, Ended: far, Outcome: OutcomeFailed}}, Earlier{Failed: manyOf, Later: manyOf, Overdue: manyOf, Superseded: manyOf}
 	c.Verdicts = make([]Verdict, maxVerdicts)
@@ -183,7 +184,7 @@ func longest(def *Definition, t *Task) *Task {
 		}
 	}
 	c.Refused = map[string][]string{}
-	for _, command := range [...]string{"cancel", "undo", "resubmit", "resolve", "close", "move", "answer", aheadCommand} {
+	for _, command := range [...]string{"cancel", "undo", "resubmit", "resolve", "close", "move", "erase", "answer", aheadCommand} {
 		c.Refused[command] = slices.Repeat([]string{shortHash(command)}, maxRefused)
 	}
 	for i := range c.Steps {

@@ -12,7 +12,7 @@ import (
 // TestEveryTransitionIsDefinedOnce: no cell of the tables is forgotten, none defined by two rows.
 func TestEveryTransitionIsDefinedOnce(t *testing.T) {
 	defined, silent := core.Definitions()
-	if want := 10*9*8 + 13*8; len(defined) != want {
+	if want := 10*9*8 + 14*8; len(defined) != want {
 		t.Errorf("%d cells, want %d", len(defined), want)
 	}
 	for cell, n := range defined {
@@ -133,6 +133,7 @@ resubmit  error       refused       refused       Processing     Compensating  r
 resolve   error       refused       refused       =              =             refused    refused      refused     refused
 close     error       refused       refused       Closed         Closed        refused    refused      refused    refused
 move      error       refused       refused       refused        refused       refused    refused      refused     refused
+erase     error       refused       refused       refused        refused       refused    refused      refused     refused
 answer    error       refused       refused       refused        refused       refused    refused      refused     refused
 `
 
@@ -215,6 +216,7 @@ func taskEvent(event string) core.Event {
 		"resolve": core.Resolve{ID: "c1", Command: 4, Step: "a", Fact: core.NotHappened},
 		"move":    core.Move{ID: "c1", Command: 4, To: core.Target{Absent: "no such definition"}},
 		"answer":  core.Answered{ID: "a1", Run: inRun, Step: "a", Round: 1, By: "ann", Value: json.RawMessage(`"yes"`)},
+		"erase":   core.Erase{ID: "c1", Command: 4, Sender: core.Sender{By: "ann", Reason: "asked to"}},
 		"close":   core.Close{ID: "c1", Command: 4, Sender: core.Sender{By: "ann", Reason: "paid by hand"}},
 	}[event]
 }

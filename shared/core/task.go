@@ -76,6 +76,7 @@ type Task struct {
 	EndStep      string     // the step that caused it, "" for none
 	UndoneFor    UndoReason // in Error (undo), and Closed after it: why it is undone, which the other three say otherwise
 	Closing      *Closing   // of a Closed task
+	Erased       *Erasure   // nil if the task has its content (P52)
 	EndCommand   int        // Command when it entered Error: what the alert names, also when it is emitted again (P12)
 	Output       json.RawMessage
 	Created      Time
@@ -301,7 +302,7 @@ type Resolved struct {
 // Verdict is the answer to one command, kept so that its sender can read it (P5).
 type Verdict struct {
 	ID       string `json:"id"`
-	Command  string `json:"command"` // "cancel", "undo", "resubmit", "resolve", "close", "move", "answer"
+	Command  string `json:"command"` // "cancel", "undo", "resubmit", "resolve", "close", "move", "erase", "answer"
 	Accepted bool   `json:"accepted"`
 	Reason   string `json:"reason,omitempty"`
 	By       string `json:"by,omitempty"`   // who sent the command

@@ -23,11 +23,20 @@ import (
 //     no harm: the create is refused as one that exists, and the item that is there decides.
 //   - A create that is at rest at once never expires: a tombstone before its item would refuse its own redelivery.
 //
+// Content that was erased (P52), and content of a create that was refused for other content, is overwritten with an item that
+// only says so. A create never puts content over it. That needs no permission to delete items. If orders expire, this
+// item expires a week after its order: then the tombstone keeps a create from putting its content.
+//
+// All this relies on that one handling, which reads the tombstone, and then puts content and item, takes less time than an
+// order is kept: at most 15 minutes on Lambda, against at least an hour.
+//
 // Late writes cannot change the content's time to live in the wrong direction: it carries the version that set it.
 
 const (
 	endedSuffix      = "#ended"
 	contentAttribute = "Content"
+	erasedAttribute  = "Erased"  // of a content that was removed
+	hashMember       = "content" // of a task's document: the hash of the content
 	statedBy         = "Version" // version of the order that set the content's time to live
 	// contentGrace is how much longer content is kept than its order, since items are removed in any order.
 	contentGrace = 7 * 24 * 60 * 60
@@ -52,17 +61,51 @@ func (s *Store) putTombstone(ctx context.Context, w *port.Write) error {
 	if w.Hash != "" {
 		item["ContentHash"] = str(w.Hash)
 	}
-	return s.putAlways(ctx, "put the tombstone", item)
+	return s.putBeside(ctx, "put the tombstone", &dynamodb.PutItemInput{Item: item})
 }
 
-// putAlways puts an item whatever is there: repeating it changes nothing. It is stored before the item of its order, so
-// that an error of it is never one in doubt.
-func (s *Store) putAlways(ctx context.Context, what string, item attrs) error {
-	_, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.tables.Orders, Item: item})
+// putBeside puts an item beside that of its order: repeating it changes nothing, so that an error of it is never one in doubt. A
+// condition that does not hold is no error.
+func (s *Store) putBeside(ctx context.Context, what string, in *dynamodb.PutItemInput) error {
+	in.TableName = &s.tables.Orders
+	_, err := s.client.PutItem(ctx, in)
+	if failed := (*types.ConditionalCheckFailedException)(nil); errors.As(err, &failed) {
+		return nil
+	}
 	if err != nil && ctx.Err() == nil && !refused(err) {
 		return fmt.Errorf("%s: %w: %w", what, port.ErrUnavailable, err)
 	}
 	return meaning(ctx, what, false, err)
+}
+
+// putContent puts content that a create keeps apart, unless it was erased.
+func (s *Store) putContent(ctx context.Context, w *port.Write) error {
+	return s.putBeside(ctx, "put the content", &dynamodb.PutItemInput{
+		Item:                     attrs{OrderKey: str(contentKey(w.Record.ID, w.Hash)), contentAttribute: bytesOrText(w.Content)},
+		ConditionExpression:      aws.String("attribute_not_exists(#erased)"),
+		ExpressionAttributeNames: map[string]string{"#erased": erasedAttribute},
+	})
+}
+
+// Erase overwrites the content.
+func (s *Store) Erase(ctx context.Context, id, hash string) error {
+	item := attrs{OrderKey: str(contentKey(id, hash)), erasedAttribute: moment(s.options.Clock.Now())}
+	if s.options.TTL > 0 {
+		item[TTLAttribute] = num(s.expiresAt() + contentGrace)
+	}
+	return s.putBeside(ctx, fmt.Sprintf("erase the content of order %q", id), &dynamodb.PutItemInput{
+		Item: item, ConditionExpression: aws.String("attribute_exists(#id)"),
+		ExpressionAttributeNames: map[string]string{"#id": OrderKey},
+	})
+}
+
+// dropRefused erases the content of a create that was refused because the order that is there has other content. An error leaves
+// the content, as a crash would.
+func (s *Store) dropRefused(ctx context.Context, w *port.Write, there attrs) {
+	hash, first := textOf(there[hashMember]), there["cancelAsked"] != nil // a Cancel that came first knows no hash
+	if w.Apart && (hash != "" || first) && hash != w.Hash {
+		_ = s.Erase(ctx, w.Record.ID, w.Hash)
+	}
 }
 
 // expireContent sets the content's time to live. An error leaves the content for ever, which is no reason to refuse a

@@ -2,6 +2,7 @@ package dynamo_test
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"testing"
 	"time"
@@ -132,4 +133,59 @@ func TestAnExpiredContent(t *testing.T) {
 	x.remove("a#h")
 	x.commit(3, port.DueBucket, port.ErrNotFound)
 	x.days([3]int{30, -1, 0})
+}
+
+// P52: content that was erased is never stored again, whatever comes late. Its item says so for as long as that of its order is there.
+func TestErasedContentStaysAway(t *testing.T) {
+	x := newExpiring(t)
+	x.commit(1, port.DueBucket, nil)
+	x.commit(2, port.NoBucket, nil)
+	for range 2 {
+		if err := x.Erase(t.Context(), "a", "h"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x.days([3]int{30, 37, 0})
+	gone := func() {
+		t.Helper()
+		if content, err := x.Content(t.Context(), "a", "h"); !errors.Is(err, port.ErrNotFound) {
+			t.Errorf("the content is %s, %v", content, err)
+		}
+	}
+	gone()
+	x.commit(1, port.DueBucket, port.ErrExists)
+	gone()
+	x.remove("a#ended") // as if orders did not expire
+	x.commit(1, port.DueBucket, port.ErrExists)
+	gone()
+	if err := x.Erase(t.Context(), "a", "other"); err != nil {
+		t.Fatal(err)
+	}
+	x.remove("a#h")
+	x.days([3]int{30, -1, -1})
+}
+
+// A submission that is refused for its content, or because a Cancel came first, leaves no content behind.
+func TestRefusedContentGoes(t *testing.T) {
+	for name, document := range map[string]string{"other content": `"content":"h"`, "a Cancel that came first": `"cancelAsked":true`} {
+		x := newExpiring(t)
+		w := write("a", 1)
+		w.Hash = "h"
+		w.Record.Document = fmt.Appendf(nil, `{"OrderID":"a","ProcessState":"Processing","Workflow":"order","Created":%q,"Version":1,%s}`,
+			created.UTC().Format("2006-01-02T15:04:05.000Z"), document)
+		if err := x.Commit(t.Context(), []port.Write{w})[0]; err != nil {
+			t.Fatal(err)
+		}
+		for _, hash := range []string{"h", "of-other"} {
+			w := write("a", 1)
+			w.Hash, w.Apart, w.Content = hash, true, []byte(`{"of":"a person"}`)
+			if err := x.Commit(t.Context(), []port.Write{w})[0]; !errors.Is(err, port.ErrExists) {
+				t.Errorf("%s: %v", name, err)
+			}
+			_, err := x.Content(t.Context(), "a", hash)
+			if kept := err == nil; kept != (name == "other content" && hash == "h") {
+				t.Errorf("%s, %s: the content is there: %t", name, hash, kept)
+			}
+		}
+	}
 }

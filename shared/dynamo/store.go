@@ -162,8 +162,7 @@ func (s *Store) create(ctx context.Context, w *port.Write, item attrs, writer []
 		}
 	}
 	if w.Apart {
-		content := attrs{OrderKey: str(contentKey(w.Record.ID, w.Hash)), contentAttribute: bytesOrText(w.Content)}
-		if err := s.putAlways(ctx, "put the content", content); err != nil {
+		if err := s.putContent(ctx, w); err != nil {
 			return err
 		}
 	}
@@ -171,6 +170,7 @@ func (s *Store) create(ctx context.Context, w *port.Write, item attrs, writer []
 	if err != nil || there == nil || mine(there, writer) { // rules 9 and 23
 		return err
 	}
+	s.dropRefused(ctx, w, there)
 	return refusal(there, w.Record.Version, doubt, port.ErrExists)
 }
 

@@ -312,6 +312,9 @@ func (j *Job) decide(ctx context.Context, ev core.Event) (core.Decision, error) 
 	if _, byParent := ev.(core.AskChild); byParent && j.Task != nil { // P41: its end is sent each time
 		asked = j.Task.Terminal() || j.Task.ProcessState == core.Error
 	}
+	if _, erases := ev.(core.Erase); erases { // P52: the removal of the content is repeated each time
+		asked = true
+	}
 	return j.ask(ctx, asked, func() (core.Decision, error) { return core.Decide(j.Definition, j.order, j.Task, ev, j.At) })
 }
 

@@ -64,12 +64,13 @@ func (e *Engine) Send(ctx context.Context, effects ...core.Effect) error {
 	return j.unsent
 }
 
-// send sends the effects of jobs: alerts first, so that an end whose status was taken has had its alert,
+// send sends the effects of jobs: alerts first, so that an end whose status was taken has had its alert, and removals of contents,
 // then the rest in batches by queue, queues in the order of their first message.
 func (e *Engine) send(ctx context.Context, jobs []*Job) {
 	p := post{sender: e, jobs: jobs, now: e.Clock.Now(), at: map[string]int{}}
 	for i := range jobs {
 		p.alert(ctx, i)
+		p.erase(ctx, i)
 	}
 	for i := range jobs {
 		for _, e := range jobs[i].effects {
@@ -107,6 +108,17 @@ func (p *post) alert(ctx context.Context, i int) {
 		if a, ok := e.(core.RaiseAlert); ok {
 			if err := p.sender.Alerts.Raise(ctx, a); err != nil {
 				p.fail(i, fmt.Errorf("raise the alert of task %q: %w", a.OrderID, err))
+			}
+		}
+	}
+}
+
+// erase removes contents. A message that is handled again repeats it, so that a crash leaves none behind (P52).
+func (p *post) erase(ctx context.Context, i int) {
+	for _, e := range p.jobs[i].effects {
+		if c, ok := e.(core.EraseContent); ok {
+			if err := p.sender.State.Port().Erase(ctx, c.OrderID, c.Hash); err != nil {
+				p.fail(i, fmt.Errorf("erase the content of order %q: %w", c.OrderID, err))
 			}
 		}
 	}

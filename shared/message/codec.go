@@ -274,7 +274,7 @@ func (m *Control) Check() error {
 			return unreadable("attempt is missing; a wake names the attempt that it is for")
 		}
 		return nil
-	case Cancel, Undo, Resubmit, Resolve, Close, Move:
+	case Cancel, Undo, Resubmit, Resolve, Close, Move, Erase:
 		return m.checkCommand()
 	case Answer:
 		return m.checkAnswer()
@@ -299,6 +299,7 @@ func badID(id string) error {
 }
 
 func (m *Control) checkCommand() error {
+	signed := m.Kind == Close || m.Kind == Erase // who sends it, and why, is stored with what it does
 	switch {
 	case !IsCommandID(m.ID):
 		return badID(m.ID)
@@ -308,10 +309,10 @@ func (m *Control) checkCommand() error {
 		return unreadable("fact %.40q must be happened, not-happened or undone", m.Fact)
 	case (m.Kind == Move || m.Definition != "") && !IsDefinition(m.Definition):
 		return unreadable("definition %.40q must be %q, or the hash of a definition: 32 hexadecimal digits", m.Definition, Latest)
-	case m.Kind == Close && strings.TrimSpace(m.By) == "", len(m.By) > MaxBy:
-		return unreadable("by has %d bytes; it says who sends the command, in at most %d, and a close has it", len(m.By), MaxBy)
-	case m.Kind == Close && strings.TrimSpace(m.Reason) == "", len(m.Reason) > core.MaxMessage:
-		return unreadable("reason has %d bytes; it says why the command is sent, in at most %d, and a close has it", len(m.Reason), core.MaxMessage)
+	case signed && strings.TrimSpace(m.By) == "", len(m.By) > MaxBy:
+		return unreadable("by has %d bytes; it says who sends the command, in at most %d, and a close or an erase has it", len(m.By), MaxBy)
+	case signed && strings.TrimSpace(m.Reason) == "", len(m.Reason) > core.MaxMessage:
+		return unreadable("reason has %d bytes; it says why the command is sent, in at most %d, and a close or an erase has it", len(m.Reason), core.MaxMessage)
 	case m.Deadline < 0 || m.Deadline > maxDeadline:
 		return unreadable("deadline must be between the years 1970 and 9999")
 	}

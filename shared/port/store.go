@@ -91,6 +91,9 @@ type Store interface {
 	Load(ctx context.Context, ids []string) ([]*Record, []error)
 	// Content returns the content that an order keeps apart under this hash. ErrNotFound: the order keeps none.
 	Content(ctx context.Context, id, hash string) ([]byte, error)
+	// Erase removes the content that an order keeps apart under this hash, if there is any. The record of the order is
+	// stored and never needs it again (P52). A create that comes later, and is refused, does not bring the content back.
+	Erase(ctx context.Context, id, hash string) error
 	// Ended reports whether an order of this ID came to rest and its record has expired (P26). It may report true
 	// for an order whose record is still there, so it is asked only if Load returns no record.
 	Ended(ctx context.Context, id string) (bool, error)

@@ -61,6 +61,8 @@ var taskFields = tableOf(
 	integer("endCommand", "command when it entered Error", func(t *core.Task) *int { return &t.EndCommand }),
 	part("closed", "who closed it, and why", func(t *core.Task) **core.Closing { return &t.Closing },
 		func(c *core.Closing) bool { return c == nil }, func(*core.Closing) error { return nil }),
+	part("erased", "who erased the order's content, its outputs and notes, why and when", func(t *core.Task) **core.Erasure { return &t.Erased },
+		func(e *core.Erasure) bool { return e == nil }, checkErasure),
 	part("removed", "attempts of steps that were taken out when the task was moved to another definition, by name",
 		func(t *core.Task) *map[string]int { return &t.Removed },
 		func(m map[string]int) bool { return len(m) == 0 }, func(map[string]int) error { return nil }),
@@ -191,6 +193,13 @@ func checkAnswers(a *core.Answers) error {
 		}
 	}
 	return checkVerdicts(a.Verdicts)
+}
+
+func checkErasure(e *core.Erasure) error {
+	if !e.At.InRange() {
+		return errRange
+	}
+	return nil
 }
 
 func checkProgress(p *core.StepProgress) error {

@@ -1,10 +1,11 @@
 package mutants
 
 const (
-	command = "shared/core/command.go"
-	correct = "shared/core/correct.go"
-	move    = "shared/core/move.go"
-	refused = "shared/core/refused.go"
+	command   = "shared/core/command.go"
+	correct   = "shared/core/correct.go"
+	eraseFile = "shared/core/erase.go"
+	move      = "shared/core/move.go"
+	refused   = "shared/core/refused.go"
 )
 
 // ofCommands are mutants of what the core does with submissions and commands.
@@ -131,5 +132,21 @@ var ofCommands = []Mutant{
 	{Name: "P49-resubmit-does-not-move", File: command, Func: "deciding.resubmitCommand", Old: "e.To != nil && !e.To.is(r.t.Definition)", New: "false"},
 	{Name: "P49-refused-resubmit-has-moved", File: command, Func: "deciding.resubmitCommand", Old: "r.t, r.def = before, def", New: "_, _ = before, def"},
 	{Name: "P49-next-run-keeps-outputs", File: command, Func: "deciding.restart", Old: "Attempt: s.Attempt, Unknown", New: "Attempt: s.Attempt, Output: s.Output, Unknown"},
+	{Name: "P52-erase-of-an-order-in-error", File: eraseFile, Func: "deciding.eraseRefusal", Old: "case t.ProcessState == Error:\n\t\treturn", New: "case false:\n\t\treturn"},
+	{Name: "P52-erase-of-an-order-that-runs", File: eraseFile, Func: "deciding.eraseRefusal", Old: "case !t.Terminal():", New: "case !t.Terminal() && t.ProcessState != Compensating && t.ProcessState != Processing:"},
+	{Name: "P52-erase-before-the-end-is-reported", File: eraseFile, Func: "deciding.eraseRefusal", Old: "case t.ResendAt != 0:", New: "case false:"},
+	{Name: "P52-erase-while-a-parent-may-need-it", File: eraseFile, Func: "deciding.eraseRefusal", Old: `case unrested != "":`, New: "case false:"},
+	{Name: "P52-erase-of-an-old-number", File: eraseFile, Func: "deciding.eraseCommand", Old: "r.checkCommand(e.Command)", New: "r.checkCommand(t.Command)"},
+	{Name: "P52-erase-keeps-outputs", File: eraseFile, Func: "Step.erase", Old: "s.Output, s.Unknown = nil, nil", New: "s.Unknown = nil"},
+	{Name: "P52-erase-keeps-the-order", File: eraseFile, Func: "deciding.erase", Old: "t.Order, t.Output, t.Unknown = nil, nil, nil", New: "t.Output, t.Unknown = nil, nil"},
+	{Name: "P52-erase-keeps-the-content", File: eraseFile, Func: "deciding.eraseContent", Old: `r.t.ContentHash != ""`, New: "false"},
+	{Name: "P52-repeated-erase-leaves-the-content", File: decide, Func: "deciding.unchanged", Old: "erases && task.Erased != nil", New: "erases && false"},
+	{Name: "P52-erased-order-is-emitted-again", File: decide, Func: "deciding.unchanged", Old: ` && task.Erased == nil`, New: ""},
+	{Name: "P52-erased-order-takes-commands", File: command, Func: "deciding.checkCommand", Old: "case r.t.Erased != nil:", New: "case false:"},
+	{Name: "P52-erased-order-is-cancelled", File: command, Func: "deciding.cancelCommand", Old: "case t.Erased != nil:", New: "case false:"},
+	{Name: "P52-erased-child-is-undone", File: "shared/core/child.go", Func: "deciding.askedByParent", Old: "case t.Erased != nil:", New: "case false:"},
+	{Name: "P52-erased-child-has-no-output", File: "shared/core/child.go", Func: "deciding.notifyParent", Old: "case t.Erased != nil:", New: "case false:"},
+	{Name: "P52-only-the-parent-is-asked", File: "functions/scheduler/decide.go", Func: "item.withUnrested", Old: "p = l.Task.Parent", New: "p = nil"},
+	{Name: "P52-fresh-erase-leaves-the-content", File: "shared/engine/engine.go", Func: "Job.decide", Old: "ev.(core.Erase); erases {", New: "ev.(core.Erase); erases && false {"},
 	{Name: "P48-closed-is-no-end", File: "shared/core/task.go", Func: "Task.Terminal", Old: "case Processed, Compensated, Cancelled, Closed:", New: "case Processed, Compensated, Cancelled:"},
 }

@@ -279,6 +279,18 @@ func (s storePort) Content(_ context.Context, id, hash string) (content []byte, 
 	return content, err
 }
 
+func (s storePort) Erase(_ context.Context, id, hash string) error {
+	return s.p.w.cur.io(callOrder, id, func(f Fault) error {
+		if f == Throttle {
+			return port.ErrUnavailable
+		}
+		if r := s.p.w.store.rows[id]; r != nil && r.hash == hash {
+			r.content = nil
+		}
+		return nil
+	})
+}
+
 func (s storePort) Ended(_ context.Context, id string) (ended bool, err error) {
 	err = s.p.w.cur.io(callOrder, id, func(f Fault) error {
 		if f == Throttle {

@@ -58,6 +58,12 @@ func (s *oneByOne) Content(ctx context.Context, id, hash string) ([]byte, error)
 	return s.storePort.Content(ctx, id, hash)
 }
 
+func (s *oneByOne) Erase(ctx context.Context, id, hash string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.storePort.Erase(ctx, id, hash)
+}
+
 func (s *oneByOne) Ended(ctx context.Context, id string) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -69,6 +69,17 @@ func (s *Faulty) Content(ctx context.Context, id, hash string) ([]byte, error) {
 	return s.Store.Content(ctx, id, hash)
 }
 
+// Erase of port.Store.
+func (s *Faulty) Erase(ctx context.Context, id, hash string) error {
+	s.Orders++
+	if s.FailOrder != nil {
+		if err := s.FailOrder(s.Orders); err != nil {
+			return err
+		}
+	}
+	return s.Store.Erase(ctx, id, hash)
+}
+
 // Ended of port.Store.
 func (s *Faulty) Ended(ctx context.Context, id string) (bool, error) {
 	s.Orders++

@@ -54,6 +54,14 @@ func (s cutStore) Content(ctx context.Context, id, hash string) (content []byte,
 	return content, err
 }
 
+func (s cutStore) Erase(ctx context.Context, id, hash string) (err error) {
+	s.world.Passed(ctx, "Erase")
+	if cut := s.power.io(func() { err = s.Store.Erase(ctx, id, hash) }); cut != nil {
+		return cut
+	}
+	return err
+}
+
 func (s cutStore) Ended(ctx context.Context, id string) (ended bool, err error) {
 	s.world.Passed(ctx, "Ended")
 	if cut := s.power.io(func() { ended, err = s.Store.Ended(ctx, id) }); cut != nil {

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -238,6 +239,50 @@ func keptCases() []testCase {
 			s.Errorf("the stored content changed: %s, %v", content, err)
 		}
 	}})
+}
+
+// eraseCases: content is removed for good, and nothing else is (P52).
+var eraseCases = []testCase{
+	{name: "content goes, the record stays, and a create that comes late does not bring it back", run: func(s *suite) {
+		w := write("a", 0, apart([]byte(`{"of":"a person"}`)))
+		s.answers(commits(w), "success")
+		none := func(when string) {
+			s.Helper()
+			if content, err := s.Store.Content(s.ctx, "a", w.Hash); !errors.Is(err, port.ErrNotFound) {
+				s.Errorf("%s: the content is %s, %v", when, content, err)
+			}
+		}
+		for _, when := range []string{"erased", "erased again"} {
+			if err := s.Store.Erase(s.ctx, "a", w.Hash); err != nil {
+				s.Fatal(when, err)
+			}
+			none(when)
+		}
+		s.holds(w.Record)
+		s.answers(commits(w), "already exists")
+		none("after a create that came late")
+		next := write("a", 1)
+		s.answers(commits(next), "success")
+		none("after a commit")
+		s.holds(next.Record)
+	}},
+	{name: "another hash, and an order that is not there, change nothing", run: func(s *suite) {
+		w := write("a", 0, apart([]byte(`{}`)))
+		s.answers(commits(w), "success")
+		for _, of := range [][2]string{{"a", "of-nothing"}, {"b", w.Hash}} {
+			if err := s.Store.Erase(s.ctx, of[0], of[1]); err != nil {
+				s.Fatal(of, err)
+			}
+		}
+		if content, err := s.Store.Content(s.ctx, "a", w.Hash); err != nil || string(content) != `{}` {
+			s.Errorf("the content is %s, %v", content, err)
+		}
+		b := write("b", 0, apart([]byte(`{}`)))
+		s.answers(commits(b), "success")
+		if content, err := s.Store.Content(s.ctx, "b", b.Hash); err != nil || string(content) != `{}` {
+			s.Errorf("the content of an order that came afterwards is %s, %v", content, err)
+		}
+	}},
 }
 
 // dueCases: from every bucket to every other, to a later and an earlier time (P9, P11), and where a

@@ -43,6 +43,14 @@ func (r row) commit(w port.Write) (row, error) {
 	return r, nil
 }
 
+// erase is what Erase does (P52).
+func (r row) erase(hash string) row {
+	if r.hash == hash {
+		r.content = nil
+	}
+	return r
+}
+
 // forget is what a retention does (P26).
 func (r row) forget() row { return row{expired: r.expired || r.record != nil, refused: r.refused} }
 
@@ -108,6 +116,13 @@ func (m *model) Content(_ context.Context, id, hash string) ([]byte, error) {
 		return r.content, nil
 	}
 	return nil, port.ErrNotFound
+}
+
+func (m *model) Erase(_ context.Context, id, hash string) error {
+	if r, there := m.rows[id]; there {
+		m.rows[id] = r.erase(hash)
+	}
+	return nil
 }
 
 func (m *model) Ended(_ context.Context, id string) (bool, error) { return m.rows[id].expired, nil }

@@ -73,6 +73,7 @@ func Run(t *testing.T, options Options, make Make) {
 		{"replace", replaceCases()},
 		{"batch", batchCases()},
 		{"kept", keptCases()},
+		{"erase", eraseCases},
 		{"race", raceCases},
 		{"faults", faultCases()},
 		{"due", dueCases()},
