@@ -291,13 +291,13 @@ func TestCommandsFillInNumberAndID(t *testing.T) {
 		return core.Verdict{ID: c.ID, Command: string(c.Kind), Reason: "no", At: 1}, nil
 	}
 	_, err := r.client.Resubmit(r.ctx, "o", client.NewInput("charge", []byte(`{"a":`)))
-	if !errors.Is(err, client.ErrInvalid) || !strings.Contains(err.Error(), `the input for step "charge" is not JSON`) {
+	if !errors.Is(err, client.ErrInvalid) || !strings.Contains(err.Error(), `the input for step "charge": it is not JSON`) {
 		t.Error(err)
 	}
-	if _, err := r.client.Resubmit(r.ctx, "o", client.NewInput("charge", []byte(`{"a":1}`))); err != nil {
+	if _, err := r.client.Resubmit(r.ctx, "o", client.NewInput("charge", []byte(`{"a":1e400}`))); err != nil {
 		t.Fatal(err)
 	}
-	if got := r.backend.Commands[len(r.backend.Commands)-1]; got.Schema != message.Schema || got.Step != "charge" || string(got.Input) != `{"a":1}` {
+	if got := r.backend.Commands[len(r.backend.Commands)-1]; got.Schema != message.Schema || got.Step != "charge" || string(got.Input) != `{"a":1e400}` {
 		t.Errorf("%+v", got)
 	}
 	v, err := r.client.Undo(r.ctx, "o", client.CommandID("mine"), client.IfCommand(3))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 	"github.com/stepkeeper/stepkeeper/shared/token"
 )
 
@@ -188,9 +189,8 @@ func (c *Client) command(ctx context.Context, cmd command, opts []CommandOption)
 	if err := message.CheckTexts(cmd.By, cmd.Reason); err != nil {
 		return Verdict{}, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
-	var value any
-	if err := json.Unmarshal(cmd.Input, &value); err != nil && len(cmd.Input) > 0 {
-		return Verdict{}, fmt.Errorf("%w: the input for step %q is not JSON: %w; write a JSON value, for instance {\"amount\": 12}", ErrInvalid, cmd.Step, err)
+	if err := rawjson.Check(cmd.Input, rawjson.MaxLevels); err != nil && len(cmd.Input) > 0 {
+		return Verdict{}, fmt.Errorf("%w: the input for step %q: %w; write a JSON value, for instance {\"amount\": 12}", ErrInvalid, cmd.Step, err)
 	}
 	cmd.Schema = message.Schema
 	if cmd.ID == "" {

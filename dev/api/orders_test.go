@@ -308,6 +308,42 @@ func TestCommandBadInput(t *testing.T) {
 	}
 }
 
+// What people and services send may hold any number within the bounds of values, as an order may; the refusal of a number of
+// ours names its field, and shows no words of Go.
+func TestNumbersOfCommands(t *testing.T) {
+	r := newRig(t)
+	r.submit("o")
+	for _, tt := range []struct{ path, body, field string }{
+		{"answers", `{"step":"charge","value":%s}`, ""},
+		{"answers", `{"event":"bought","value":{"a":[1,{"b":%s}]}}`, ""},
+		{"resubmit", `{"command":0,"step":"charge","input":[%s]}`, ""},
+		{"resolve", `{"command":0,"step":"charge","fact":"happened","output":%s}`, ""},
+		{"answers", `{"step":"charge","value":1,"run":%s}`, "run"},
+		{"answers", `{"step":"charge","value":1,"round":%s}`, "round"},
+		{"cancel", `{"run":%s}`, "run"},
+		{"undo", `{"command":%s}`, "command"},
+	} {
+		for _, number := range []string{"1e400", "1E+999", "9223372036854775808", "1e3"} {
+			r.backend.Commands = nil
+			a := r.post("/v1/orders/o/"+tt.path, fmt.Sprintf(tt.body, number))
+			switch {
+			case tt.field != "":
+				want := "body: " + tt.field + ": found number " + number + "; give a whole number"
+				if detail, _ := a.json(t)["detail"].(string); a.status != 400 || !strings.HasPrefix(detail, want) {
+					t.Errorf("%s %s of %s: %d %s", tt.path, tt.field, number, a.status, a.body)
+				}
+			case a.status != 200 || len(r.backend.Commands) != 1:
+				t.Errorf("%s of %s: %d %s", tt.path, number, a.status, a.body)
+			default:
+				c := r.backend.Commands[0]
+				if sent := fmt.Sprintf("%s%s%s", c.Value, c.Input, c.Output); !strings.Contains(sent, number) {
+					t.Errorf("%s of %s: the backend got %s", tt.path, number, sent)
+				}
+			}
+		}
+	}
+}
+
 func TestMethodsAndPanics(t *testing.T) {
 	r := newRig(t)
 	r.submit("o")
