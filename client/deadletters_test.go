@@ -208,7 +208,7 @@ func TestRedriveFromQuarantine(t *testing.T) {
 	r.quarantine(port.Intake, submission("large", "order")+strings.Repeat(" ", 50_000), "too large")
 	r.quarantine(port.Intake, `{"schema":1,"kind":"cancel","task":"early","id":"c"}`, "odd")
 	r.quarantine(port.Intake, `{"schema":1,"kind":"close","task":"ended","id":"c","command":0,"by":"app","reason":"r"}`, "odd")
-	r.quarantine(port.Intake, `{"schema":2,"kind":"answer","task":"gone2","id":"c","round":1,"value":"yes","token":"x"}`, "odd")
+	r.quarantine(port.Intake, `{"schema":1,"kind":"answer","task":"gone2","id":"c","round":1,"value":"yes","token":"x"}`, "odd")
 	r.quarantine(port.Control, `{"schema":1,"kind":"undo","task":"gone","id":"c","command":0}`, "unknown-task")
 	r.quarantine(port.Control, `{"schema":1,"kind":"wake","task":"there"}`, "odd")
 	r.quarantine("nowhere", `{"schema":1,"task":"lost"}`, "odd")
