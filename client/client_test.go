@@ -590,7 +590,7 @@ func TestARedirectWithoutAnAddress(t *testing.T) {
 	}
 	_, err = c.Submit(t.Context(), client.Order{ID: "o", Workflow: "w"})
 	var e *client.Error
-	if !errors.As(err, &e) || e.Status != http.StatusFound || !strings.Contains(e.Error(), "a redirect to another address") || strings.Contains(e.Error(), "zz") {
+	if !errors.As(err, &e) || e.Status != http.StatusFound || !strings.Contains(e.Error(), "a redirect to an address that is missing or cannot be read,") || strings.Contains(e.Error(), "zz") {
 		t.Errorf("the error is %v", err)
 	}
 }

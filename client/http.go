@@ -88,16 +88,12 @@ func (h *overHTTP) send(ctx context.Context, method, path, contentType string, b
 	return nil, errorOf(resp)
 }
 
-// redirected names the host that a redirect points to.
+// redirected names the address that a redirect points to.
 func redirected(resp *http.Response) error {
-	to := "another address"
-	if host := redirect.Target(resp.Header); host != "" {
-		to = fmt.Sprintf("%q", host)
-	}
 	return &Error{
 		Status: resp.StatusCode, Title: http.StatusText(resp.StatusCode),
 		Detail: fmt.Sprintf("the server answered with status %d, a redirect to %s, which is not followed;"+
-			" is there a proxy or a login page before the server? Give the address of Stepkeeper itself", resp.StatusCode, to),
+			" is there a proxy or a login page before the server? Give the address of Stepkeeper itself", resp.StatusCode, redirect.Target(resp)),
 	}
 }
 

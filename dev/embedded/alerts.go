@@ -201,8 +201,8 @@ func (a alertSinks) post(ctx context.Context, body []byte) error {
 	case 2:
 		return nil
 	case 3:
-		return fmt.Errorf("the webhook answered %s, a redirect to %q, and alerts follow no redirect: set its final address",
-			resp.Status, cmp.Or(redirect.Target(resp.Header), "another address"))
+		return fmt.Errorf("the webhook answered %s, a redirect to %s, and alerts follow no redirect: set its final address",
+			resp.Status, redirect.Target(resp))
 	}
 	return fmt.Errorf("the webhook answered %s", resp.Status)
 }

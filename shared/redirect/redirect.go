@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
-	"net/url"
 )
 
 // Refused returns a copy of the client that returns each redirect as the answer, instead of following it.
@@ -37,12 +36,16 @@ func (t Transport) CloseIdleConnections() {
 	below.CloseIdleConnections()
 }
 
-// Target returns scheme and host of the address that a redirect points to, or "" if it names none. The rest of the address may hold a
-// secret.
-func Target(h http.Header) string {
-	u, err := url.Parse(h.Get("Location"))
-	if err != nil || u.Host == "" {
-		return ""
+// Target describes the address that a redirect points to, for the text of an error: its scheme and host in quotes, or that it is
+// another path of the same server, or that there is no address that can be read. The rest of the address may hold a secret.
+func Target(resp *http.Response) string {
+	location := resp.Header.Get("Location")
+	u, err := resp.Request.URL.Parse(location)
+	switch {
+	case location == "" || err != nil || u.Host == "":
+		return "an address that is missing or cannot be read"
+	case u.Scheme == resp.Request.URL.Scheme && u.Host == resp.Request.URL.Host:
+		return "another path of the same server"
 	}
-	return fmt.Sprintf("%.200s", u.Scheme+"://"+u.Host)
+	return fmt.Sprintf("%.200q", u.Scheme+"://"+u.Host)
 }

@@ -13,16 +13,19 @@ import (
 
 // The answer of each redirect arrives, whatever its address is, and nothing else is asked.
 func TestRefused(t *testing.T) {
+	const same, none = "another path of the same server", "an address that is missing or cannot be read"
 	for location, want := range map[string]string{
-		"https://user:password@login.example:8443/in?token=1": "https://login.example:8443",
-		"//login.example/in":   "://login.example",
-		"/in":                  "",
-		"":                     "",
-		"https://%zz":          "",
-		"https://%zz?secret":   "",
-		"http://[::1":          "",
-		"https://a.example:x/": "",
-		"https://" + strings.Repeat("a", 300) + ".example/": "https://" + strings.Repeat("a", 192),
+		"https://user:password@login.example:8443/in?token=1": `"https://login.example:8443"`,
+		"//login.example/in":   `"http://login.example"`,
+		"/in?token=1":          same,
+		"in":                   same,
+		"":                     none,
+		"https:///in":          none,
+		"https://%zz":          none,
+		"https://%zz?secret":   none,
+		"http://[::1":          none,
+		"https://a.example:x/": none,
+		"https://" + strings.Repeat("a", 300) + ".example/": `"https://` + strings.Repeat("a", 192) + `"`,
 	} {
 		for _, status := range []int{300, 301, 302, 303, 304, 307, 308} {
 			calls := 0
@@ -43,7 +46,7 @@ func TestRefused(t *testing.T) {
 					continue
 				}
 				_ = resp.Body.Close()
-				if to := redirect.Target(resp.Header); resp.StatusCode != status || to != want {
+				if to := redirect.Target(resp); resp.StatusCode != status || to != want {
 					t.Errorf("%s, %d to %q: status %d, target %q, want %q", method, status, location, resp.StatusCode, to, want)
 				}
 			}

@@ -15,7 +15,7 @@ var ofClient = []Mutant{
 	// Redirects.
 	{Name: "client-redirects-are-followed", File: "client/http.go", Func: "newHTTP", Old: "redirect.Refused(*c)", New: "c"},
 	{Name: "client-redirect-is-a-success", File: "client/http.go", Func: "overHTTP.send", Old: "resp.StatusCode < 300", New: "resp.StatusCode < 400"},
-	{Name: "client-redirect-shows-its-whole-address", File: "shared/redirect/redirect.go", Func: "Target", Old: `u.Scheme+"://"+u.Host)`, New: `u.String())`},
+	{Name: "client-redirect-shows-its-whole-address", File: "shared/redirect/redirect.go", Func: "Target", Old: `"%.200q", u.Scheme+"://"+u.Host`, New: `"%q", u.String()`},
 
 	// Streams.
 	{Name: "client-half-a-line-is-an-answer", File: "client/follow.go", Func: "wholeLines", Old: "bufio.ScanLines(data, false)", New: "bufio.ScanLines(data, true)"},

@@ -435,9 +435,9 @@ func TestARedirectNamesWhereItPoints(t *testing.T) {
 	for location, want := range map[string]string{
 		"https://user:password@login.example:8443/in?token=1": ` (it points to "https://login.example:8443")`,
 		"https://s3cret-host.example/":                        ` (it points to "https://[hidden].example")`,
-		"/elsewhere":                                          "",
-		"https://%zz/?token=1":                                "",
-		"":                                                    "",
+		"/elsewhere?token=1":                                  " (it points to another path of the same server)",
+		"https://%zz/?token=1":                                " (it points to an address that is missing or cannot be read)",
+		"":                                                    " (it points to an address that is missing or cannot be read)",
 	} {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", location)

@@ -15,7 +15,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
-	"github.com/stepkeeper/stepkeeper/shared/redirect"
 )
 
 // class is what a status means, unless the agents file says otherwise (Classify).
@@ -63,6 +62,7 @@ type answer struct {
 	status   int
 	header   http.Header
 	body     []byte
+	to       string // address of a redirect, see redirect.Target
 }
 
 // output is the operation's, or the failure that the answer means.
@@ -104,7 +104,10 @@ func done(code, format string, args ...any) *worker.Failure {
 func (a *answer) failure() *worker.Failure {
 	c, named := a.classify.of(a.status)
 	f := &worker.Failure{Permanent: c.permanent, NoEffect: c.noEffect, Code: fmt.Sprintf("http-%d", a.status)}
-	text := c.text + a.pointed()
+	text := c.text
+	if a.to != "" {
+		text += " (it points to " + a.to + ")"
+	}
 	if said := a.said(); said != "" {
 		text += ": " + said
 	}
@@ -119,15 +122,6 @@ func (a *answer) failure() *worker.Failure {
 		f.RetryAfter = retryAfter(a.header.Get("Retry-After"), a.service.clock.Now())
 	}
 	return f
-}
-
-// pointed names the scheme and the host of a redirect.
-func (a *answer) pointed() string {
-	to := redirect.Target(a.header)
-	if a.status/100 != 3 || to == "" {
-		return ""
-	}
-	return fmt.Sprintf(" (it points to %q)", a.service.agent.redact.text(to))
 }
 
 // maxSaid is how much of a service's own words is passed on, in characters.
