@@ -42,7 +42,7 @@ func TestADamagedFileFailsTheCallsThatNeedIt(t *testing.T) {
 	} {
 		folder := t.TempDir()
 		c := newClock()
-		s := open(t, folder, sqlite.Options{Clock: c, CacheBytes: -1, Keep: sqlite.MinKeep, Queues: []sqlite.QueueConfig{{Name: "a"}}})
+		s := open(t, folder, sqlite.Options{Clock: c, Heads: -1, Keep: sqlite.MinKeep, Queues: []sqlite.QueueConfig{{Name: "a"}}})
 		q, err := s.Queues().Queue("a")
 		if err != nil {
 			t.Fatal(err)

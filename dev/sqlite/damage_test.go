@@ -44,7 +44,7 @@ func killed(t *testing.T, n int) (folder string) {
 
 func filled(t *testing.T, folder string, n int) *sqlite.Store {
 	t.Helper()
-	s := open(t, folder, sqlite.Options{CacheBytes: -1})
+	s := open(t, folder, sqlite.Options{Heads: -1})
 	for i := range n {
 		w := creation(fmt.Sprintf("task-%d", i))
 		w.Record.Document = []byte(strings.Repeat("x", 3000))
@@ -117,7 +117,7 @@ func TestDamagedFileIsRefused(t *testing.T) {
 func TestDamageFoundLaterEndsReadiness(t *testing.T) {
 	folder := t.TempDir()
 	closed(t, filled(t, folder, 1000)) // more than the pages that readers keep
-	s := open(t, folder, sqlite.Options{CacheBytes: -1})
+	s := open(t, folder, sqlite.Options{Heads: -1})
 	defer func() { _ = s.Close() }()
 	if err := s.Probe(); err != nil {
 		t.Fatal(err)
@@ -249,7 +249,7 @@ func TestMisplacedPageIsNoticed(t *testing.T) {
 // does not count as unknown any more.
 func TestACheckThatTakesTooLongGoesOn(t *testing.T) {
 	folder := misplaced(t, 400)
-	s := open(t, folder, sqlite.ShortCheck(sqlite.Options{CacheBytes: -1}))
+	s := open(t, folder, sqlite.ShortCheck(sqlite.Options{Heads: -1}))
 	if s.Checked() {
 		t.Error("the file counts as checked")
 	}

@@ -100,7 +100,7 @@ func (o *expire) tasks(tx *transaction) error {
 	}
 	o.More = o.More || len(rows) == expiresTasks
 	for i, id := range o.Tasks {
-		if err := tx.expire(o.store, rows[i], id); err != nil {
+		if err := tx.expire(rows[i], id); err != nil {
 			return err
 		}
 		first, last := ledgerKeys(id)

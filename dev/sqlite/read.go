@@ -51,34 +51,22 @@ func prepareReads(ctx context.Context, db *sql.DB) (reads, error) {
 	return r, nil
 }
 
-// Load answers the newest records, from memory where they are there. The others are read at once, so
-// that they fail together.
+// Load returns the newest records. They are read at once, so that they fail together.
 func (s *Store) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
 	records, errs := make([]*port.Record, len(ids)), make([]error, len(ids))
 	if err := ctx.Err(); err != nil {
 		return records, slices.Repeat([]error{err}, len(ids))
 	}
-	var missing []string
-	for i, id := range ids {
-		if h := s.cache.get(id); h != nil {
-			records[i] = h.copy()
-		} else {
-			missing = append(missing, id)
-		}
-	}
-	if len(missing) == 0 {
+	if len(ids) == 0 {
 		return records, errs
 	}
-	found, err := s.loadRows(ctx, missing)
+	found, err := s.loadRows(ctx, ids)
 	if err != nil {
-		err = fmt.Errorf("loading %d tasks: %w", len(missing), s.scanned(err))
-	} else if hidden := s.missing(); len(found) < len(missing) && !errors.Is(hidden, port.ErrNotFound) {
-		err = fmt.Errorf("loading %d tasks: %w", len(missing), hidden)
+		err = fmt.Errorf("loading %d tasks: %w", len(ids), s.scanned(err))
+	} else if hidden := s.missing(); len(found) < len(ids) && !errors.Is(hidden, port.ErrNotFound) {
+		err = fmt.Errorf("loading %d tasks: %w", len(ids), hidden)
 	}
 	for i, id := range ids {
-		if records[i] != nil {
-			continue
-		}
 		if r, there := found[id]; there {
 			c := r
 			records[i] = &c

@@ -45,7 +45,7 @@ func (w *writer) prepareAll() error {
 		{&w.begin, "BEGIN IMMEDIATE"},
 		{&w.commit, "COMMIT"},
 		{&w.rollback, "ROLLBACK"},
-		{&w.findTask, "SELECT row, version, state, bucket, index_at, created, workflow FROM orders WHERE id=? AND created IS NOT NULL"},
+		{&w.findTask, "SELECT row, version, state, bucket, index_at FROM orders WHERE id=? AND created IS NOT NULL"},
 		{&w.addOrder, "INSERT INTO orders(version, created, index_at, shard, bucket, state, workflow, hash, id, document) VALUES(?,?,?,?,?,?,?,?,?,?) ON CONFLICT(id) DO NOTHING"},
 		{&w.addContent, "INSERT INTO contents(row, content) VALUES(?,?)"},
 		{&w.putDocument, "UPDATE orders SET version=?, document=? WHERE row=? AND version=?"},

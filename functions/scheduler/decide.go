@@ -178,6 +178,9 @@ func isCancel(ev core.Event) bool {
 
 // refusalOf is the refusal that is sent to its sender, nil where the error is none.
 func refusalOf(err error) *message.Refusal {
+	if err == nil {
+		return nil
+	}
 	var decided *core.Refusal
 	var unfit *message.Refusal
 	switch {

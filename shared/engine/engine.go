@@ -178,13 +178,11 @@ func (e *Engine) attempt(ctx context.Context, jobs []*Job) (again []*Job) {
 		case err != nil:
 			j.fail(err)
 		case j.changed:
-			next := *j.Task
-			next.Version = 1
+			j.Task.Version = 1 // a decision that changes a task returns a copy
 			if j.loaded != nil {
-				next.Version = j.loaded.Version + 1
+				j.Task.Version = j.loaded.Version + 1
 			}
-			j.Task = &next
-			changes, changing = append(changes, state.Change{Task: &next, Before: j.loaded, Order: j.order}), append(changing, j)
+			changes, changing = append(changes, state.Change{Task: j.Task, Before: j.loaded, Order: j.order}), append(changing, j)
 		}
 	}
 	if len(changes) == 0 {

@@ -43,9 +43,9 @@ func (e *Engine) settle(ctx context.Context, jobs []*Job) {
 		if j.failed || !j.settles {
 			continue
 		}
-		settled := *core.Settled(j.Task)
+		settled := core.Settled(j.Task)
 		settled.Version = j.Task.Version + 1
-		changes = append(changes, state.Change{Task: &settled, Before: j.Task})
+		changes = append(changes, state.Change{Task: settled, Before: j.Task})
 	}
 	if len(changes) == 0 {
 		return
@@ -67,7 +67,7 @@ func (e *Engine) Send(ctx context.Context, effects ...core.Effect) error {
 // send sends the effects of jobs: alerts first, so that an end whose status was taken has had its alert, and removals of contents,
 // then the rest in batches by queue, queues in the order of their first message.
 func (e *Engine) send(ctx context.Context, jobs []*Job) {
-	p := post{sender: e, jobs: jobs, now: e.Clock.Now(), at: map[string]int{}}
+	p := post{sender: e, jobs: jobs, now: e.Clock.Now()}
 	for i := range jobs {
 		p.alert(ctx, i)
 		p.erase(ctx, i)
@@ -87,11 +87,11 @@ type post struct {
 	sender *Engine
 	jobs   []*Job
 	now    time.Time
-	routes []route
-	at     map[string]int
+	routes []route // short, so that it is searched from its start
 }
 
 type route struct {
+	key      string
 	queue    port.Queue
 	err      error // the queue was not found
 	letters  []letter
@@ -173,33 +173,44 @@ func (p *post) delay(e core.SendWake) (time.Duration, bool) {
 // waiting for it would not help: it is counted and passed over.
 func (p *post) report(i int, e core.SendStatus) {
 	key := "reply-to:" + e.ReplyTo
-	if _, known := p.at[key]; !known {
+	r := p.route(key)
+	if r == nil {
 		q, err := p.sender.Queues.ReplyTo(e.ReplyTo)
 		if errors.Is(err, port.ErrNotFound) {
 			p.sender.Logger.Warn("status not sent: no such reply-to is deployed", "order", e.Status.OrderID, "replyTo", e.ReplyTo, "status", e.Status.Kind)
 			p.sender.count("status not sent", "unknown reply-to")
 			return
 		}
-		p.open(key, q, err)
+		r = p.open(key, q, err)
 	}
-	p.append(key, i, e, port.Message{Value: &message.Status{Schema: message.Schema, Status: e.Status}})
+	r.append(i, e, port.Message{Value: &message.Status{Schema: message.Schema, Status: e.Status}})
 }
 
 func (p *post) put(name string, i int, effect core.Effect, m port.Message) {
-	if _, known := p.at[name]; !known {
+	r := p.route(name)
+	if r == nil {
 		q, err := p.sender.Queues.Queue(name)
-		p.open(name, q, err)
+		r = p.open(name, q, err)
 	}
-	p.append(name, i, effect, m)
+	r.append(i, effect, m)
 }
 
-func (p *post) open(key string, q port.Queue, err error) {
-	p.at[key] = len(p.routes)
-	p.routes = append(p.routes, route{queue: q, err: err})
+// route returns nil if nothing was put on this route yet.
+func (p *post) route(key string) *route {
+	for i := range p.routes {
+		if p.routes[i].key == key {
+			return &p.routes[i]
+		}
+	}
+	return nil
 }
 
-func (p *post) append(key string, i int, effect core.Effect, m port.Message) {
-	r := &p.routes[p.at[key]]
+func (p *post) open(key string, q port.Queue, err error) *route {
+	p.routes = append(p.routes, route{key: key, queue: q, err: err})
+	return &p.routes[len(p.routes)-1]
+}
+
+func (r *route) append(i int, effect core.Effect, m port.Message) {
 	r.letters = append(r.letters, letter{i, effect})
 	r.messages = append(r.messages, m)
 }

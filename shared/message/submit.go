@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -51,13 +50,49 @@ func refuse(code, field, format string, args ...any) *Refusal {
 	return &Refusal{Code: code, Field: field, Text: fmt.Sprintf(format, args...)}
 }
 
-var (
-	idPattern       = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
-	taskPattern     = regexp.MustCompile(`^[A-Za-z0-9._:~-]{1,128}$`) // of a child too, which has core.ChildMark in its ID
-	workflowPattern = regexp.MustCompile(`^[a-z][a-z0-9-]{0,63}$`)
-	replyToPattern  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$`)
-	stepPattern     = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
+const (
+	small   = "abcdefghijklmnopqrstuvwxyz"
+	letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ" + small
+	digits  = "0123456789"
 )
+
+var (
+	idPattern       = patternOf(letters+digits+"._:-", letters+digits+"._:-", 128)
+	taskPattern     = patternOf(letters+digits+"._:~-", letters+digits+"._:~-", 128) // of a child too, which has core.ChildMark in its ID
+	workflowPattern = patternOf(small, small+digits+"-", 64)
+	replyToPattern  = patternOf(letters+digits, letters+digits+"._-", 80)
+	stepPattern     = patternOf(small, small+digits+"-", 40)
+)
+
+// pattern is the form of a name. Every message has several names, so that it is not a regular expression.
+type pattern struct {
+	first, rest [256]bool // bytes that may stand first, and after it
+	longest     int
+}
+
+func patternOf(first, rest string, longest int) *pattern {
+	p := &pattern{longest: longest}
+	for _, c := range []byte(first) {
+		p.first[c] = true
+	}
+	for _, c := range []byte(rest) {
+		p.rest[c] = true
+	}
+	return p
+}
+
+// MatchString reports whether the name has this form. An empty one has not.
+func (p *pattern) MatchString(name string) bool {
+	if name == "" || len(name) > p.longest || !p.first[name[0]] {
+		return false
+	}
+	for i := 1; i < len(name); i++ {
+		if !p.rest[name[i]] {
+			return false
+		}
+	}
+	return true
+}
 
 // DecodeSubmit reads a submission strictly. The error is a *Refusal; the order then holds its ID
 // and reply-to as far as they could be read, so that the sender can be notified. A schema newer than

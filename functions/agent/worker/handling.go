@@ -118,12 +118,22 @@ func (h *handling) refuse(ctx context.Context, code string, err error) Verdict {
 // byLedger: the operation goes by the ledger (P31, P22a).
 func (h *handling) byLedger() bool { return h.req.Grade == core.Plain || h.pivot() }
 
-// tries carries out the operation, with the agent's own retries inside the breaker.
+// tries carries out the operation, with the agent's own retries around the breaker. The retry policy sees a first try
+// only if another one may follow it, because most calls succeed at once.
 func (h *handling) tries(ctx context.Context) {
 	g := h.w.guard(h.req.Name)
-	_, err := g.executor.WithContext(ctx).Get(func() (any, error) {
-		return nil, g.call(h.req.Key, func() error { return h.once(ctx) })
-	})
+	try := func() error { return g.call(h.req.Key, func() error { return h.once(ctx) }) }
+	err := try()
+	if t := (*tried)(nil); err != nil && errors.As(err, &t) && t.again {
+		first := err
+		_, err = g.executor.WithContext(ctx).Get(func() (any, error) {
+			if failed := first; failed != nil {
+				first = nil
+				return nil, failed
+			}
+			return nil, try()
+		})
+	}
 	switch {
 	case h.try == 0 && errors.Is(err, circuitbreaker.ErrOpen):
 		h.failed = h.notCalled(g)
