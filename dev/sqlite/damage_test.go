@@ -131,6 +131,10 @@ func TestDamageFoundLaterEndsReadiness(t *testing.T) {
 	if !errors.Is(found, sqlite.ErrDamaged) || !strings.Contains(found.Error(), "backup") {
 		t.Fatalf("loading says %v, want %v and what to do", found, sqlite.ErrDamaged)
 	}
+	page, err := s.List(t.Context(), port.Query{State: "Error", Limit: 10}) // its part of the index is whole
+	if len(page.Records) != 0 || !errors.Is(err, sqlite.ErrDamaged) {
+		t.Errorf("a listing has %d orders and says %v, want %v", len(page.Records), err, sqlite.ErrDamaged)
+	}
 	var verdict error
 	for end := time.Now().Add(10 * time.Second); verdict == nil && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		verdict = s.Probe()

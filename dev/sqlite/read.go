@@ -190,7 +190,8 @@ func (s *Store) States(ctx context.Context) (map[string]int, error) {
 const countStates = "SELECT state, COUNT(*) FROM orders WHERE created IS NOT NULL GROUP BY state"
 
 // List answers every query. It reads what it answers, except by state and workflow together: then it
-// goes through the rarer of the two.
+// goes through the rarer of the two. Once damage is known it returns that instead, because the damage may have
+// hidden orders.
 func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	var page port.Page
 	byState, err := s.rarer(ctx, q)
@@ -218,7 +219,13 @@ func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 		}
 		page.Records = append(page.Records, r)
 	}
-	return page, s.explained(rows.Err())
+	if err := s.explained(rows.Err()); err != nil {
+		return port.Page{}, fmt.Errorf("listing: %w", err)
+	}
+	if hidden := s.missing(); !errors.Is(hidden, port.ErrNotFound) {
+		return port.Page{}, fmt.Errorf("listing: %w", hidden)
+	}
+	return page, nil
 }
 
 // rarer is the index that a listing by state and workflow goes by: that of the state, or else that of

@@ -244,6 +244,7 @@ func TestServerFailures(t *testing.T) {
 		{400, `{"status":400,"code":"invalid-request","detail":"path.id is wrong"}`, failure.Usage, "path.id is wrong"},
 		{403, `{"status":403,"code":"forbidden","detail":"another origin"}`, failure.Refused, "another origin"},
 		{503, `{"status":503,"code":"unavailable","detail":"the disk is full"}`, failure.Refused, "the disk is full"},
+		{503, `{"status":503,"code":"store-damaged","detail":"page 7 is damaged"}`, failure.General, "order a: page 7 is damaged"},
 		{500, `{"status":500,"code":"internal","detail":"see request 7"}`, failure.General, "see request 7"},
 		{200, `<html>`, failure.Unreachable, "is it a Stepkeeper server?"},
 	} {
