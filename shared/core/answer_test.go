@@ -154,17 +154,38 @@ func TestMoveOfAQuestion(t *testing.T) {
 	}
 }
 
-// P35, P49: after a move an open question shows what counts: who may answer, and how many are needed, as it was asked.
+// P35, P49: after a move a question shows what counts, or has counted if it was decided before: who may answer, how many are needed, and
+// for how long, as it was asked.
 func TestAMovedQuestionShowsWhatCounts(t *testing.T) {
-	d := newDesk(t, asked(`{"need":2}`))
-	d.decide(d.submit)
-	to := asked(`{"question":"may it?","need":1,"who":["ann"]}`, func(s *core.StepDefinition) { s.Input = json.RawMessage(`"another"`) })
-	to.Hash = "another"
-	d.decide(core.Move{ID: "m", To: core.Target{Definition: to}})
-	input, err := core.InputOf(to, d.order, d.task, 0)
-	if want := `{"question":"may it?","need":2,"timeout":"1h0m0s"}`; err != nil || string(input) != want {
-		t.Errorf("the question is %s (%v), want %s", input, err, want)
+	for _, state := range []core.State{core.Waiting, core.Processed} {
+		d := newDesk(t, then(asked(`{"need":2}`)))
+		d.decide(d.submit)
+		if d.wait(core.Minute); state == core.Processed {
+			d.decide(answered(1, "ann", `"yes"`))
+			d.decide(answered(2, "bob", `"yes"`))
+		}
+		to := then(asked(`{"question":"may it?","need":1,"who":["ann"]}`, func(s *core.StepDefinition) {
+			s.Input, s.Timeout = json.RawMessage(`"another"`), core.Day
+		}))
+		to.Hash = "another"
+		d.decide(core.Move{ID: "m", To: core.Target{Definition: to}})
+		if s := d.task.Step("w"); d.task.Definition != to.Hash || s.State != state {
+			t.Fatalf("w is %s, and not moved: %+v", s.State, d.task.Verdicts)
+		}
+		input, err := core.InputOf(to, d.order, d.task, 0)
+		if want := `{"question":"may it?","need":2,"timeout":"1h0m0s"}`; err != nil || string(input) != want {
+			t.Errorf("%s: the question is %s (%v), want %s", state, input, err, want)
+		}
 	}
+}
+
+// then is a workflow that waits for a day after step w.
+func then(def *core.Definition) *core.Definition {
+	last := waitStep("last", core.Day)
+	last.After = []string{"w"}
+	more := workflow(append(def.Steps, last)...)
+	more.Expr, more.Hash = def.Expr, def.Hash
+	return more
 }
 
 // P36: the answer of a person who may not answer the step came before the step began, when that was not known. Once it begins, the order

@@ -120,7 +120,7 @@ func (answerKind) start(r *deciding, i int, p prepared) {
 	if r.err == nil && s.Answers != nil && !s.decided() {
 		early = s.Answers.Votes
 	}
-	s.ClaimedAt, s.Answers, s.Output = r.at.Now, p.answers, nil
+	s.ClaimedAt, s.Until, s.Answers, s.Output = r.at.Now, p.wakeAt, p.answers, nil
 	r.refuseEarly(i, early)
 	if p.atOnce {
 		r.look(i)

@@ -53,7 +53,8 @@ func readUntil(text json.RawMessage, now Time) (Time, error) {
 
 func (waitKind) start(r *deciding, i int, p prepared) {
 	r.take(i, Waiting)
-	r.t.Steps[i].ClaimedAt = r.at.Now
+	s := &r.t.Steps[i]
+	s.ClaimedAt, s.Until = r.at.Now, p.wakeAt
 	if p.atOnce {
 		r.finish(i, nil)
 		return

@@ -199,7 +199,7 @@ func longestStep(t *Task, d *StepDefinition, s *Step, cause string, reported boo
 	c := Step{
 		Name: d.Name, State: Compensating, LockedBy: strings.Repeat("x", maxName), Attempt: manyOf, First: manyOf, FailureCount: manyOf,
 		Cause: cause, FirstAt: far - 1, ClaimedAt: far, CompleteBy: far - 2, StopBy: far - 3, QuietBy: far - 4, UndoStopBy: far - 5,
-		WakeAt: far, Allowance: longTime, Queued: longTime, FinishedAt: far, EndState: Compensating, NoEffect: far - 6,
+		WakeAt: far, Until: far, Allowance: longTime, Queued: longTime, FinishedAt: far, EndState: Compensating, NoEffect: far - 6,
 		Error:    &StepError{Code: strings.Repeat("x", cutCode), At: far, Attempt: manyOf, Since: far, Polling: far},
 		Resolved: &Resolved{Fact: NotHappened, Command: manyOf, At: far},
 		Output:   s.Output, Corrected: s.Corrected, Unknown: s.Unknown,

@@ -106,6 +106,7 @@ type Step struct {
 	CompleteBy   Time     // see P9a
 	StopBy       Time     // of the current attempt (P6)
 	WakeAt       Time     // end of a wait (P9a)
+	Until        Time     // end of a wait, or of the time for an answer, as the last claim has fixed it; kept when that is over
 	QuietBy      Time     // latest stopBy of the earlier do attempts in this run; see Quiet
 	UndoStopBy   Time     // latest stopBy of the earlier undo attempts in this run; see LastStop
 	Allowance    Duration // of the last claim, doubled by a backlog (P32)

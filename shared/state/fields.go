@@ -93,6 +93,8 @@ var stepFields = tableOf(
 	after("quiet", "the latest stop of its earlier attempts to do it in this run", func(s *step) *core.Time { return &s.QuietBy }),
 	after("undoStop", "the latest stop of its earlier undo attempts in this run", func(s *step) *core.Time { return &s.UndoStopBy }),
 	after("wake", "it waits until then", func(s *step) *core.Time { return &s.WakeAt }),
+	after("until", "the end of its wait, or of the time for an answer, as its last claim has fixed it; kept when that is over",
+		func(s *step) *core.Time { return &s.Until }),
 	integer("allow", "milliseconds that its last request had in the queue", func(s *step) *core.Duration { return &s.Allowance }),
 	integer("queued", "milliseconds that its requests have waited in queues, uncounted", func(s *step) *core.Duration { return &s.Queued }),
 	integer("undoFailures", "how often its undo has failed or timed out", func(s *step) *int { return &s.UndoFailures }),

@@ -269,7 +269,8 @@ func (m *model) claimAnswer(i int) {
 	}
 	s.Attempt++
 	m.first(s)
-	s.State, s.Cause, s.NoEffect, s.ClaimedAt, s.WakeAt, s.Answers, s.Output = core.Waiting, m.cause, 0, m.now, m.now.Add(timeout), a, nil
+	s.State, s.Cause, s.NoEffect, s.ClaimedAt, s.Answers, s.Output = core.Waiting, m.cause, 0, m.now, a, nil
+	s.WakeAt, s.Until = m.now.Add(timeout), m.now.Add(timeout)
 	if _, whole := wholeNeed(a); whole {
 		m.lookAtAnswers(i)
 		return

@@ -54,16 +54,17 @@ func (m *model) claimWait(i int) {
 	from, to, _ := m.spanOfWait(i)
 	s.Attempt++
 	m.first(s)
-	s.State, s.Cause, s.NoEffect, s.ClaimedAt, s.WakeAt = core.Waiting, m.cause, 0, m.now, to
+	s.State, s.Cause, s.NoEffect, s.ClaimedAt, s.Until = core.Waiting, m.cause, 0, m.now, to
+	if m.real != nil {
+		if at := m.realStep(i).Until; at >= from && at <= to {
+			s.Until = at
+		}
+	}
 	if m.overAtOnce(i) {
 		m.finish(i, nil)
 		return
 	}
-	if m.real != nil {
-		if at := m.realStep(i).WakeAt; at >= from && at <= to {
-			s.WakeAt = at
-		}
-	}
+	s.WakeAt = s.Until
 	m.leaveTime(i)
 }
 

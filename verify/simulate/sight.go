@@ -443,6 +443,7 @@ func differStep(want, got *core.Step) string {
 		unlike("FailureCount", want.FailureCount, got.FailureCount), unlike("UndoFailures", want.UndoFailures, got.UndoFailures),
 		unlike("ClaimedAt", want.ClaimedAt, got.ClaimedAt), unlike("CompleteBy", want.CompleteBy, got.CompleteBy),
 		unlike("StopBy", want.StopBy, got.StopBy), unlike("WakeAt", want.WakeAt, got.WakeAt),
+		unlike("Until", want.Until, got.Until),
 		unlike("QuietBy", want.QuietBy, got.QuietBy), unlike("UndoStopBy", want.UndoStopBy, got.UndoStopBy),
 		unlike("Allowance", want.Allowance, got.Allowance), unlike("Queued", want.Queued, got.Queued),
 		unlike("Error.Since", sinceOf(want), sinceOf(got)), unlike("Error.Polling", pollingOf(want), pollingOf(got)),

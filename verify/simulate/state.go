@@ -339,7 +339,7 @@ func decidedOf(s *core.Step) (d core.Decided, ok bool) {
 }
 
 // step leaves out what no rule asks for: LockedBy (the name of a process), FirstAt but for services that
-// forget keys, FinishedAt, EndState and the error's text; ClaimedAt counts while the claim stands (P32).
+// forget keys, FinishedAt, Until, EndState and the error's text; ClaimedAt counts while the claim stands (P32).
 func (d *driver) step(h *digest, s *core.Step, now, slack int64) {
 	h.text(string(s.State))
 	h.yes(s.Undo, s.Output != nil, s.Resolved != nil, s.Resolved != nil && s.Resolved.At > s.ClaimedAt, s.NoEffect != 0)
@@ -358,6 +358,11 @@ func (d *driver) step(h *digest, s *core.Step, now, slack int64) {
 	h.moment(s.LastStop(), now, slack)
 	if s.InFlight() {
 		h.number(int64(s.ClaimedAt) - now)
+	}
+	if a := s.Answers; s.State == core.Waiting && a != nil && a.RemindedAt != 0 { // P37: when the next reminder is due, and whether the last is sent again
+		h.number(int64(s.ClaimedAt) - now)
+		h.number(int64(a.RemindedAt.Sub(s.ClaimedAt)))
+		h.yes(a.Moved)
 	}
 	if since := sinceOf(s); since != 0 {
 		h.number(int64(since) - now)
