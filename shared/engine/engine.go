@@ -169,8 +169,9 @@ func (e *Engine) load(ctx context.Context, jobs []*Job) []*Job {
 func (e *Engine) attempt(ctx context.Context, jobs []*Job) (again []*Job) {
 	var changes []state.Change
 	var changing []*Job
+	known := e.known()
 	for _, j := range jobs {
-		switch err := e.decide(ctx, j); {
+		switch err := e.decide(ctx, j, known); {
 		case errors.Is(err, ErrReload):
 			j.reread, j.exists, j.Unseen, j.lost = true, j.exists || j.Unseen, false, err
 			e.State.Forget(j.ID)
@@ -222,9 +223,21 @@ func (e *Engine) uncommitted(ctx context.Context, j *Job, err error) (again bool
 	return true
 }
 
+// known returns what is the same for all decisions of an attempt.
+func (e *Engine) known() core.At {
+	at := core.At{By: e.Name, SizeLimit: e.State.Room()}
+	if e.Waits != nil {
+		at.Waits = e.Waits(core.TimeOf(e.Clock.Now()))
+	}
+	if e.Lengths != nil {
+		at.Queues = e.Lengths()
+	}
+	return at
+}
+
 // decide decides the job's messages one after the other, on the task as loaded. ErrReload: it was
 // read stale. Any other error concerns the whole job.
-func (e *Engine) decide(ctx context.Context, j *Job) error {
+func (e *Engine) decide(ctx context.Context, j *Job, known core.At) error {
 	j.engine, j.decided = e, decided{Task: j.loaded}
 	if j.Task != nil {
 		j.order = j.Task.Order
@@ -233,22 +246,16 @@ func (e *Engine) decide(ctx context.Context, j *Job) error {
 			return err
 		}
 	}
-	var tokens core.Tokens
 	if e.Tokens != nil {
 		var err error
-		if tokens, err = e.Tokens(ctx, false); err != nil {
+		if known.Tokens, err = e.Tokens(ctx, false); err != nil {
 			return err
 		}
 	}
 	for _, m := range j.Messages {
 		before := j.decided
-		j.current, j.At, m.Err = m.Message, core.At{Now: core.TimeOf(e.Clock.Now()), By: e.Name, SizeLimit: e.State.Room(), Tokens: tokens}, nil
-		if e.Waits != nil {
-			j.At.Waits = e.Waits(j.At.Now)
-		}
-		if e.Lengths != nil {
-			j.At.Queues = e.Lengths()
-		}
+		j.current, j.At, m.Err = m.Message, known, nil
+		j.At.Now = core.TimeOf(e.Clock.Now())
 		switch answer, err := j.guarded(ctx, m.Decider); {
 		case errors.Is(err, core.ErrStale) && !j.reread:
 			return ErrReload

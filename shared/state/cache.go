@@ -12,7 +12,7 @@ import (
 
 const (
 	defaultCacheBytes = 64 << 20
-	stripes           = 1 << 13
+	stripes           = 1 << 16 // many more than tasks that are committed at once
 )
 
 // cache keeps decoded tasks with the orders that are kept apart. An entry is the newest version or
