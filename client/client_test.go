@@ -273,6 +273,7 @@ func TestCommandsFillInNumberAndID(t *testing.T) {
 		message.Resubmit: func() (client.Verdict, error) {
 			return r.client.Resubmit(r.ctx, "o", client.NewDeadline(apitest.Now.Std()))
 		},
+		message.Erase:   func() (client.Verdict, error) { return r.client.Erase(r.ctx, "o", "ann", "asked to") },
 		message.Close:   func() (client.Verdict, error) { return r.client.Close(r.ctx, "o", "ann", "refunded by hand") },
 		message.Move:    func() (client.Verdict, error) { return r.client.Move(r.ctx, "o", client.Latest) },
 		message.Resolve: func() (client.Verdict, error) { return r.client.Resolve(r.ctx, "o", "charge", client.Happened) },

@@ -35,8 +35,8 @@ func IfCommand(number int) CommandOption {
 	return func(c *command) { c.Command, c.numbered = number, true }
 }
 
-// By says who sends the command, in at most 128 bytes, and why, in at most 512: both are kept with its verdict. Close has
-// them as arguments, Answer in its Reply.
+// By says who sends the command, in at most 128 bytes, and why, in at most 512: both are kept with its verdict. Close and
+// Erase have them as arguments, Answer in its Reply.
 func By(name, reason string) CommandOption {
 	return func(c *command) { c.By, c.Reason = name, reason }
 }
@@ -178,6 +178,13 @@ func (c *Client) PlanMoveDocuments(ctx context.Context, id, definition string) (
 // takes no further command.
 func (c *Client) Close(ctx context.Context, id, by, reason string, opts ...CommandOption) (Verdict, error) {
 	return c.command(ctx, command{Control: message.Control{Kind: message.Close, OrderID: id, By: by, Reason: reason}}, opts)
+}
+
+// Erase removes what an order that has ended holds of people's data: content, inputs, outputs, answers, texts and notes. States, times
+// and identity stay. by is who erases it, reason why: both stay with the order. An erased order takes no further command. A repeated Erase
+// is accepted.
+func (c *Client) Erase(ctx context.Context, id, by, reason string, opts ...CommandOption) (Verdict, error) {
+	return c.command(ctx, command{Control: message.Control{Kind: message.Erase, OrderID: id, By: by, Reason: reason}}, opts)
 }
 
 // command fills in what the caller left out. The ID is made once, so that a repeated attempt is

@@ -251,7 +251,7 @@ func (h *overHTTP) Unattended(ctx context.Context, _ string) ([]Unattended, erro
 // fieldsOf are the members of a control message that the body of each command has, beside its ID, who sends it, and why.
 var fieldsOf = map[message.ControlKind][]string{
 	message.Cancel: {"run", "replyTo"}, message.Undo: {}, message.Resubmit: {"deadline", "definition", "step", "input"}, message.Resolve: {"step", "fact", "output"},
-	message.Move: {"definition"}, message.Close: {}, message.Answer: {"step", "value", "token"},
+	message.Move: {"definition"}, message.Close: {}, message.Erase: {}, message.Answer: {"step", "value", "token"},
 }
 
 // Command sends what the operation's schema knows of a control message.

@@ -266,6 +266,9 @@ func (t *transport) Order(ctx context.Context, id string) (json.RawMessage, erro
 	if task == nil {
 		return nil, notFound(id)
 	}
+	if task.Erased != nil {
+		return nil, refusal(http.StatusNotFound, "not-found", "the content of order %q was erased at %s; its states and times are still shown", id, task.Erased.At)
+	}
 	return t.order(ctx, task)
 }
 

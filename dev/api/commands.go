@@ -112,6 +112,16 @@ type closeInput struct {
 	}
 }
 
+type eraseInput struct {
+	OrderPath
+	Body struct {
+		CommandID
+		CommandNumber
+		By     string `json:"by" minLength:"1" maxLength:"128" doc:"who erases it"`
+		Reason string `json:"reason" minLength:"1" maxLength:"512" doc:"why; it stays with the order, so that it should name no person"`
+	}
+}
+
 type answerInput struct {
 	OrderPath
 	Body struct {
@@ -184,6 +194,12 @@ func (e *edge) registerCommands(doc huma.API) {
 		func(ctx context.Context, in *closeInput) (*verdictOutput, error) {
 			return e.command(ctx, in.ID, in.Body.CommandID,
 				message.Control{Kind: message.Close, Command: in.Body.Command, By: in.Body.By, Reason: in.Body.Reason})
+		})
+	huma.Register(doc, operation("erase", "Remove what an order that has ended holds of people's data",
+		"Its content, inputs, outputs, answers, texts and notes are removed at once; states, times and identity stay. An erased order takes no further command."),
+		func(ctx context.Context, in *eraseInput) (*verdictOutput, error) {
+			return e.command(ctx, in.ID, in.Body.CommandID,
+				message.Control{Kind: message.Erase, Command: in.Body.Command, By: in.Body.By, Reason: in.Body.Reason})
 		})
 }
 

@@ -99,6 +99,9 @@ func (e *edge) getOrder(ctx context.Context, in *OrderPath) (*orderOutput, error
 	if err != nil {
 		return nil, ofOrder(in.ID, err)
 	}
+	if t.Erased != nil {
+		return nil, problem(http.StatusNotFound, CodeNotFound, "the content of order %q was erased at %s; its states and times are still shown", in.ID, t.Erased.At)
+	}
 	order, err := e.backend.Order(ctx, t)
 	if err != nil {
 		return nil, ofOrder(in.ID, err)

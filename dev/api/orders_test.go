@@ -234,6 +234,15 @@ func TestCommands(t *testing.T) {
 	if got := r.backend.Commands[1]; a.status != 200 || !reflect.DeepEqual(got, want) {
 		t.Errorf("%d, the backend got %+v", a.status, got)
 	}
+	a = r.post("/v1/orders/o/erase", `{"id":"c-8","command":3,"by":"ann","reason":"asked to"}`)
+	want = message.Control{Schema: 1, Kind: message.Erase, OrderID: "o", ID: "c-8", Command: 3, By: "ann", Reason: "asked to"}
+	if got := r.backend.Commands[2]; a.status != 200 || !reflect.DeepEqual(got, want) {
+		t.Errorf("%d, the backend got %+v", a.status, got)
+	}
+	r.backend.Change("o", func(x *core.Task) { x.Erased = &core.Erasure{By: "ann", Reason: "asked to", At: 1} })
+	if a = r.get("/v1/orders/o/order"); a.status != 404 || !strings.Contains(string(a.body), "was erased") {
+		t.Errorf("the content of an erased order: %d %s", a.status, a.body)
+	}
 	hash := strings.Repeat("0123456789abcdef", 2)
 	for body, want := range map[string]message.Control{
 		`{"id":"c-3","command":3,"definition":"latest"}`: {
@@ -282,6 +291,8 @@ func TestCommandBadInput(t *testing.T) {
 		{"/v1/orders/o/close", "application/json", `{"command":0,"by":"ann"}`, 400},
 		{"/v1/orders/o/close", "application/json", `{"command":0,"by":"ann","reason":" "}`, 400},
 		{"/v1/orders/o/close", "application/json", `{"command":0,"reason":"why"}`, 400},
+		{"/v1/orders/o/erase", "application/json", `{"command":0,"by":"ann"}`, 400},
+		{"/v1/orders/o/erase", "application/json", `{"command":0,"reason":"why"}`, 400},
 		{"/v1/orders/o/resolve", "application/json", `{"command":0,"step":"charge","fact":"maybe"}`, 400},
 		{"/v1/orders/o/move", "application/json", `{"command":0}`, 400},
 		{"/v1/orders/o/move", "application/json", `{"command":0,"definition":"newest"}`, 400},

@@ -54,6 +54,12 @@ func TestCommandsAreSentWithTheirNumber(t *testing.T) {
 				Kind: message.Close, OrderID: "stopped", Command: 4, By: "ann", Reason: "refunded",
 			},
 		},
+		{
+			[]string{"erase", "stopped", "--reason", "asked to", "--by", "ann"},
+			message.Control{
+				Kind: message.Erase, OrderID: "stopped", Command: 4, By: "ann", Reason: "asked to",
+			},
+		},
 		{[]string{"move", "stopped", "--definition", "latest"}, message.Control{Kind: message.Move, OrderID: "stopped", Command: 4, Definition: "latest"}},
 		{
 			[]string{"resubmit", "stopped", "--definition", someHash},
@@ -144,6 +150,7 @@ func TestCommandsRefused(t *testing.T) {
 	call{}.run(t, "undo", "stopped").want(t, failure.Unreachable)
 	b.commands = nil
 	c.run(t, "close", "stopped").want(t, failure.Usage, "add --reason TEXT")
+	c.run(t, "erase", "stopped").want(t, failure.Usage, "nothing was erased", "add --reason TEXT")
 	c.run(t, "move", "stopped").want(t, failure.Usage, "the definition to move to is missing", "give --definition latest")
 	c.run(t, "resubmit", "stopped", "--definition", "newest").want(t, failure.Usage, "\"newest\" is no definition")
 	c.run(t, "resubmit", "stopped", "--input", "zone").want(t, failure.Usage, "names no step and file", "--input STEP=FILE")
@@ -177,6 +184,7 @@ func TestCommandsRefused(t *testing.T) {
 	if len(b.commands) > 0 {
 		t.Errorf("sent: %+v", b.commands)
 	}
+	c.run(t, "erase", "stopped", "--reason", "why", "--by", strings.Repeat("x", 129)).want(t, failure.Usage, "at most 128 bytes")
 	c.run(t, "close", "stopped", "--reason", "why") // by the user of this computer
 	if len(b.commands) != 1 || b.commands[0].By == "" {
 		t.Errorf("sent: %+v", b.commands)

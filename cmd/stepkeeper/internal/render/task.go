@@ -142,6 +142,10 @@ func (p Page) direction(t view.Task) string {
 }
 
 func (p Page) reason(w io.Writer, t view.Task) {
+	if e := t.Erased; e != nil {
+		p.title(w, "Erased")
+		fmt.Fprintf(w, "  its content, inputs, outputs and notes were removed by %s: %s\n", Clean(e.By), Clean(e.Reason))
+	}
 	if t.UndoneFor != nil {
 		p.printCause(w, "Why it was undone", t.UndoneFor)
 	}
