@@ -72,16 +72,15 @@ func (e *edge) getTask(ctx context.Context, in *taskInput) (*taskOutput, error) 
 		return nil, p
 	}
 	if wait > 0 {
-		if _, err := e.waited(ctx, in.ID, wait); err != nil {
+		v, err := e.waited(ctx, in.ID, wait)
+		if err != nil {
 			return nil, ofOrder(in.ID, err)
 		}
+		return &taskOutput{Body: v}, nil
 	}
 	t, def, err := e.backend.Task(ctx, in.ID)
 	if err != nil {
 		return nil, ofOrder(in.ID, err)
-	}
-	if wait > 0 {
-		return &taskOutput{Body: view.Of(t, def)}, nil
 	}
 	order, _ := e.backend.Order(ctx, t) // if it cannot be read, the inputs are not shown
 	v := view.Detailed(t, def, order, e.clock.Now())
