@@ -139,16 +139,18 @@ type answerInput struct {
 
 type verdictOutput struct{ Body core.Verdict }
 
-func (e *edge) registerCommands(doc huma.API) {
-	operation := func(name, summary, description string) huma.Operation {
-		return huma.Operation{
-			OperationID: name + "-order", Method: http.MethodPost, Path: "/v1/orders/{id}/" + name,
-			Tags: []string{"commands"}, Summary: summary, MaxBodyBytes: maxCommand,
-			Description: description + " The answer is the verdict; a refusal is a 409 that says why.",
-			Errors:      []int{400, 403, 404, 409, 413, 415, 429, 503},
-			Middlewares: huma.Middlewares{onlyJSON},
-		}
+// operation describes the request that sends an order a command.
+func operation(name, summary, description string) huma.Operation {
+	return huma.Operation{
+		OperationID: name + "-order", Method: http.MethodPost, Path: "/v1/orders/{id}/" + name,
+		Tags: []string{"commands"}, Summary: summary, MaxBodyBytes: maxCommand,
+		Description: description + " The answer is the verdict; a refusal is a 409 that says why.",
+		Errors:      []int{400, 403, 404, 409, 413, 415, 429, 503},
+		Middlewares: huma.Middlewares{onlyJSON},
 	}
+}
+
+func (e *edge) registerCommands(doc huma.API) {
 	huma.Register(doc, operation("cancel", "Stop an order and undo what was done",
 		"Also before the order has come: then it will not run."),
 		func(ctx context.Context, in *cancelInput) (*verdictOutput, error) {

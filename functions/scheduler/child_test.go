@@ -1,7 +1,6 @@
 package scheduler_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -203,11 +202,10 @@ func TestAForgedEndOfAChild(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			old := bytes.Replace(body, []byte(`"schema":2`), []byte(`"schema":1`), 1) // of a newer schema it would be returned to the queue
 			d := deliver(m)
-			d[0].Value, d[0].Body = nil, old
+			d[0].Value, d[0].Body = nil, body
 			if failed := w.Scheduler.Handle(ctx, queue, d); len(failed) > 0 || len(w.Take(port.Quarantine)) != 1 {
-				t.Errorf("%s: %s was returned to the queue, %v, or is not in quarantine", queue, old, failed)
+				t.Errorf("%s: %s was returned to the queue, %v, or is not in quarantine", queue, body, failed)
 			}
 		}
 		if after := w.Task("o-1").Version; after != before || w.Task("parent~all~2") != nil {

@@ -56,7 +56,7 @@ func receiptOf(t *testing.T, r cost.Report, o options) cost.Receipt {
 			w.Clock.Advance(o.wait.Std())
 		}
 		if i == 10 && o.answer {
-			if errs := w.Control().Send(t.Context(), []port.Message{{Body: []byte(`{"schema":2,"kind":"answer","task":"` + receiptID + `","id":"a-1","step":"agree","round":1,"by":"ann","value":"yes"}`)}}); errs[0] != nil {
+			if errs := w.Control().Send(t.Context(), []port.Message{{Body: []byte(`{"schema":1,"kind":"answer","task":"` + receiptID + `","id":"a-1","step":"agree","round":1,"by":"ann","value":"yes"}`)}}); errs[0] != nil {
 				t.Fatal(errs[0])
 			}
 		}
