@@ -265,7 +265,7 @@ func (e *edge) command(ctx context.Context, orderID string, id CommandID, c mess
 		c.ID = uuid.NewString()
 	}
 	if err := c.Check(); err != nil {
-		return nil, problem(http.StatusBadRequest, CodeInvalid, "%v", err)
+		return nil, problem(http.StatusBadRequest, CodeInvalid, "%s", message.Reason(err))
 	}
 	v, err := e.backend.Command(ctx, c)
 	switch {

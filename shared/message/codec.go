@@ -146,6 +146,9 @@ func newer(data []byte) bool {
 	return json.Unmarshal(data, &m) == nil && m.Schema > Schema
 }
 
+// Reason returns what is wrong with a message, without the words of ErrUnreadable.
+func Reason(err error) string { return strings.TrimPrefix(err.Error(), ErrUnreadable.Error()+": ") }
+
 func unreadable(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrUnreadable, fmt.Sprintf(format, args...))
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/user"
 	"slices"
@@ -335,6 +336,9 @@ func (o *commandOptions) readValue(file, what string, limit int64) (json.RawMess
 	in := o.app.Streams.In
 	if file != "-" {
 		f, err := os.Open(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, failure.Wrap(err, failure.NotFound, "", "the %s", what)
+		}
 		if err != nil {
 			return nil, failure.Wrap(err, failure.Usage, "", "the %s", what)
 		}
@@ -361,7 +365,7 @@ func (o *commandOptions) readValue(file, what string, limit int64) (json.RawMess
 func (o *commandOptions) checkValue(what string, c message.Control) error {
 	c.Schema, c.OrderID, c.ID = message.Schema, o.ids[0], "x"
 	if err := c.Check(); err != nil {
-		return failure.Wrap(err, failure.Usage, "", "the %s", what)
+		return failure.New(failure.Usage, "", "the %s: %s", what, message.Reason(err))
 	}
 	return nil
 }

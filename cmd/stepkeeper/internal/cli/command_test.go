@@ -156,7 +156,7 @@ func TestCommandsRefused(t *testing.T) {
 	c.run(t, "resubmit", "stopped", "--input", "zone").want(t, failure.Usage, "names no step and file", "--input STEP=FILE")
 	c.run(t, "resubmit", "stopped", "--input", "=x").want(t, failure.Usage, "names no step and file")
 	c.run(t, "resubmit", "stopped", "running", "--input", "zone=-").want(t, failure.Usage, "belongs to one order")
-	c.run(t, "resubmit", "stopped", "--input", "zone=testdata/none.json").want(t, failure.Usage, "testdata/none.json")
+	c.run(t, "resubmit", "stopped", "--input", "zone=testdata/none.json").want(t, failure.NotFound, "testdata/none.json")
 	c.run(t, "resubmit", "stopped", "--input", "zoen=testdata/input.json").want(t, failure.NotFound, "has no step", "its steps are zone")
 	for in, want := range map[string]string{
 		"{":                                     "it is not JSON at byte 1",
@@ -170,14 +170,14 @@ func TestCommandsRefused(t *testing.T) {
 	}
 	for in, want := range map[string]string{
 		"{":    "is not JSON",
-		"null": "output is null",
+		"null": "the output of step zone: output is null",
 		`"` + strings.Repeat("x", core.MaxOutput) + `"`: "the limit is 49152",
 	} {
 		call{server: c.server, in: in}.run(t, "resolve", "stopped", "zone", "happened", "--step-output", "-").want(t, failure.Usage, want)
 	}
 	call{server: c.server, in: "{}"}.run(t, "resolve", "stopped", "zone", "undone", "--step-output", "-").want(
 		t, failure.Usage, "output belongs to a step that happened")
-	c.run(t, "resolve", "stopped", "zone", "happened", "--step-output", "nosuchfile").want(t, failure.Usage, "the output of step zone")
+	c.run(t, "resolve", "stopped", "zone", "happened", "--step-output", "nosuchfile").want(t, failure.NotFound, "the output of step zone")
 	c.run(t, "resolve", "stopped", "zone", "happened", "--output", "charged.json").want(t, failure.Usage, "no output format", "--step-output FILE")
 	c.run(t, "close", "stopped", "--reason", strings.Repeat("x", 513)).want(t, failure.Usage, "at most 512 bytes")
 	c.run(t, "close", "stopped", "--reason", "why", "--by", strings.Repeat("x", 129)).want(t, failure.Usage, "at most 128 bytes")

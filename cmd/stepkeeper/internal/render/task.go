@@ -582,7 +582,7 @@ func (p Page) next(w io.Writer, t view.Task) {
 	}
 	for _, a := range advice {
 		if a.From != 0 {
-			a.Why = "from " + Moment(a.From.Add(core.Second-1)) + " on, since a call may take effect until then: " + a.Why
+			a.Why += "; from " + Moment(a.From.Add(core.Second-1)) + " on, because a call may take effect until then"
 		}
 		fmt.Fprintf(w, "  %s  %s\n", p.Style.Bold(fmt.Sprintf("%-*s", wide, a.Command)), p.Style.Faint("# "+a.Why))
 	}
