@@ -331,7 +331,11 @@ func grouping(t *testing.T, stopped, under *[]view.Summary) http.Handler {
 		case state == string(core.Error):
 			return view.Page{Orders: *stopped}
 		case state == string(core.Processing):
-			return view.Page{Orders: *under}
+			page := view.Page{Orders: *under}
+			if limit, err := strconv.Atoi(r.URL.Query().Get("limit")); err == nil && len(page.Orders) > limit {
+				page.Orders, page.Next = page.Orders[:limit], "rest"
+			}
+			return page
 		}
 		return view.Page{Orders: []view.Summary{}}
 	}), Name: "shop", Program: "stepkeeper", Log: quiet})
