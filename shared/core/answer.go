@@ -12,6 +12,9 @@ import (
 // answered takes an answer from outside to the steps that it is for (P35, P36).
 func (r *deciding) answered(_ int, ev Event) (string, error) {
 	e := ev.(Answered)
+	if r.def != nil && e.Run > r.t.Run { // P8: it is not refused, because it could count in that run
+		return "", ErrStale
+	}
 	steps, reason := r.addressed(e)
 	if reason != "" {
 		return r.refuseAnswer(-1, e, reason)

@@ -113,7 +113,7 @@ func TestAnEventThatDoesNotFit(t *testing.T) {
 		t.Errorf("a short value is refused: %s", dec.Verdict.Reason)
 	}
 	wrong := answered(2, "shop", `7`)
-	wrong.Run = 5
+	wrong.Round = 5
 	for range 30 { // what is left of the reserve by an order with a shorter ID
 		limit.Limit -= 40
 		if dec := try(wrong); len(dec.Verdict.Reason) < 60 {

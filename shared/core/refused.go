@@ -10,6 +10,9 @@ import (
 // maxRefused is how many refused commands of each kind a task remembers beside its verdicts.
 const maxRefused = 16
 
+// furthestAhead is the most by which a refused command can make a task pass over numbers. Without it one forged number could use up all.
+const furthestAhead = 1_000_000
+
 // aheadCommand stands for a command whose number the task has not reached, whichever command it is.
 const aheadCommand = "command"
 
@@ -20,7 +23,8 @@ const tooManyCancels = "this run of the order has refused 16 cancels, which is t
 // remember keeps the ID of a refused command, so that a copy that comes in the same run is refused again after the verdict has left its
 // list. A full list depends on the command:
 //   - cancel: every other cancel of the run is refused (P17).
-//   - aheadCommand: no more are remembered. Only a forged number is ahead of the task (P5).
+//   - aheadCommand: the task passes over the number of the command, so that it is refused for its number from then on. Only a forged
+//     number is ahead of the task (P5).
 //   - answer: the oldest one is forgotten (P36).
 //   - every other command: the command number grows, so that the commands in the list are refused for their number (P5).
 func (r *deciding) remember(id, command string) {
@@ -28,7 +32,12 @@ func (r *deciding) remember(id, command string) {
 	all := t.Refused[command]
 	if len(all) == maxRefused {
 		switch command {
-		case "cancel", aheadCommand:
+		case "cancel":
+			return
+		case aheadCommand:
+			if r.number-t.Command <= furthestAhead {
+				t.Command = r.number + 1
+			}
 			return
 		case "answer":
 			all = all[1:]

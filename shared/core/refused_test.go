@@ -3,6 +3,7 @@ package core_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -104,6 +105,31 @@ func TestRefusedCommandStaysRefused(t *testing.T) {
 			}
 			if d.accepted(first) {
 				t.Errorf("%s, after %d refusals: it is accepted", name, n)
+			}
+		}
+	}
+}
+
+// P5. A forged command, whose number is ahead of the task, stays refused when that number comes, also if the task has no place left to
+// remember its ID. A number that is too far ahead changes nothing.
+func TestRefusedNumberAheadStaysRefusedWithoutAPlace(t *testing.T) {
+	for _, c := range []struct{ forged, number, want int }{
+		{16, 3, 0}, {17, 3, 4}, {40, 3, 4}, {17, 1_000_000, 1_000_001}, {17, 1_000_001, 0}, {40, math.MaxInt, 0},
+	} {
+		d := begun(t, step("a", stopping))
+		for i := range c.forged {
+			d.refused(core.UndoCommand{ID: fmt.Sprint("forged-", i), Command: c.number})
+		}
+		if d.task.Command != c.want {
+			t.Errorf("after %d commands with the number %d the task's is %d, want %d", c.forged, c.number, d.task.Command, c.want)
+		}
+		d.decide(failed("a", 1))
+		for d.task.Command < min(c.number, 20) { // the number comes
+			d.decideAll(core.Resubmit{ID: fmt.Sprint("r", d.task.Command), Command: d.task.Command}, failed("a", d.task.Steps[0].Attempt+1))
+		}
+		for i := range c.forged {
+			if d.accepted(core.UndoCommand{ID: fmt.Sprint("forged-", i), Command: c.number}) {
+				t.Fatalf("command %d of %d with the number %d was refused, and is accepted now", i, c.forged, c.number)
 			}
 		}
 	}

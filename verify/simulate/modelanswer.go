@@ -27,6 +27,10 @@ func (m *model) answer(c *message.Control) {
 		m.again()
 		return
 	}
+	if c.Run > m.t.Run && !m.t.IsTombstone() { // P8
+		m.ahead = true
+		return
+	}
 	m.changed = true
 	var steps, counts []int
 	for i := range m.t.Steps {

@@ -119,8 +119,11 @@ func (m *model) command(c *message.Control) {
 	case yes || c.Kind == message.Cancel:
 	case c.Command == m.t.Command:
 		m.remember(string(c.Kind), c.ID)
-	case c.Command > m.t.Command:
+	case c.Command <= m.t.Command:
+	case len(m.t.Refused["command"]) < mostRefused:
 		m.remember("command", c.ID)
+	case c.Command-m.t.Command <= 1_000_000: // its number is passed over
+		m.t.Command = c.Command + 1
 	}
 	m.t.Verdicts = lastEight(m.t.Verdicts, core.Verdict{ID: c.ID, Command: string(c.Kind), Accepted: yes})
 	m.reported(yes)
@@ -141,7 +144,7 @@ func (m *model) remember(kind, id string) {
 	}
 	all := slices.Clone(refused[kind])
 	switch full := len(all) == mostRefused; {
-	case full && (kind == "cancel" || kind == "command"):
+	case full && kind == "cancel":
 		return
 	case full && kind == "answer":
 		all = all[1:]
