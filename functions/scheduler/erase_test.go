@@ -61,7 +61,7 @@ func TestErasedContent(t *testing.T) {
 	if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*o}); r[0].Answer != "known" || there() {
 		t.Errorf("the same order again: %+v", r[0])
 	}
-	if v, err := w.Scheduler.Command(ctx, *erasing("o-1", "e-2", 0)); err != nil || !v.Accepted || w.Task("o-1").Erased.At == 0 {
+	if v, err := w.Scheduler.Command(ctx, *erasing("o-1", "e-2", w.Task("o-1").Command)); err != nil || !v.Accepted || w.Task("o-1").Erased.At == 0 {
 		t.Errorf("erased again: %+v, %v", v, err)
 	}
 }

@@ -16,7 +16,7 @@ const isErased = "the content of the order was erased, so it takes no further co
 // erased already accepts the command, which then removes again whatever a crash has left of the content.
 func (r *deciding) eraseCommand(_ int, ev Event) (string, error) {
 	e, t := ev.(Erase), r.t
-	if t.Erased != nil {
+	if t.Erased != nil && e.Command == t.Command { // one with an old number may have been refused before (P5)
 		r.eraseContent()
 		r.accept(e.ID, "erase", "it was erased before")
 		return "", nil

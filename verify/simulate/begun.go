@@ -107,6 +107,7 @@ func (w *simulation) begin(t *core.Task) {
 	o.seen.alerts[alertID(t.Ended, t.Run, t.EndCommand)] = t.ProcessState == core.Error
 	for _, v := range t.Verdicts {
 		o.seen.verdicts[v.ID] = v.Accepted
+		o.commands = 1000 // IDs of its own
 	}
 	for i := range t.Steps {
 		if s := &t.Steps[i]; s.Attempted() && w.def.Steps[i].Agent != "" {

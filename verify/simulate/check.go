@@ -106,6 +106,7 @@ func (w *simulation) committed(before, after *core.Task, record *port.Record) {
 	m.tokens()
 	m.index()
 	m.ends()
+	m.erased()
 	m.why()
 	m.settled()
 	m.fits()
@@ -243,7 +244,7 @@ func (m *move) identity() {
 		return
 	}
 	m.did("mixed")
-	if m.before.Unknown[laterField] != nil && m.after.Unknown[laterField] == nil {
+	if m.before.Unknown[laterField] != nil && m.after.Unknown[laterField] == nil && m.after.Erased == nil { // which removes it (P52)
 		m.fail("mixed", "an older version of the program has dropped a field that it does not know")
 	}
 	if m.after.Version != m.before.Version+1 {
@@ -414,6 +415,36 @@ func (m *move) ends() {
 				m.fail("10", "it is %s, and step %s, which was attempted, is %s", t.ProcessState, s.Name, s.State)
 			}
 		}
+	}
+}
+
+// erased: an order is erased at an end that was reported, stays so, and nothing of what was sent stands in its document (P52).
+func (m *move) erased() {
+	t, b := m.after, m.before
+	if t.Erased == nil {
+		if b != nil && b.Erased != nil {
+			m.fail("P52", "it was erased, and its document says so no more")
+		}
+		return
+	}
+	m.did("P52")
+	switch {
+	case b != nil && b.Erased != nil && *b.Erased != *t.Erased:
+		m.fail("P52", "it was erased by %+v, and its document says %+v", *b.Erased, *t.Erased)
+	case b != nil && b.Erased == nil && !m.commanded:
+		m.fail("P52", "it was erased without a command")
+	case b == nil || !b.Terminal() || b.ResendAt != 0:
+		m.fail("P52", "it was erased, and its end was not reported")
+	case t.ProcessState != b.ProcessState:
+		m.fail("P52", "it was erased while %s, and is %s", b.ProcessState, t.ProcessState)
+	}
+	held := len(t.Order) > 0 || len(t.Output) > 0
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		held = held || len(s.Output) > 0 || s.Corrected != nil && len(s.Corrected.Input) > 0 || s.Answers != nil && len(s.Answers.Votes) > 0
+	}
+	if held {
+		m.fail("P52", "it was erased, and its document still holds what was sent")
 	}
 }
 

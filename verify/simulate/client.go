@@ -94,6 +94,9 @@ func (w *simulation) commands(o *order) {
 		late := []int64{25 * 60_000, 5 * day, 11 * 60_000}[w.choose("late-command", o.id+"/when", 3, 0.6)]
 		w.after(late+w.spread("command", o.id+"/late", 200_000), func() { w.interfere(o) })
 	}
+	for range w.choose("erasures", o.id, 3, 0.12) { // at rest or not
+		w.after(500+w.spread("erase", o.id, 900_000), func() { w.erase(o) })
+	}
 	if w.choose("other-content", o.id, 2, 0.05) == 1 {
 		w.after(100+w.spread("other", o.id, 100_000), func() { w.otherContent(o) })
 	}
@@ -284,6 +287,8 @@ func (w *simulation) command(o *order, t *core.Task, kind message.ControlKind) *
 		c.Command = 0
 	case message.Close:
 		c.Run, c.By, c.Reason = 0, "ann", "settled by hand"
+	case message.Erase:
+		c.Run, c.By, c.Reason = 0, "ann", "asked to"
 	case message.Resolve:
 		c.Run = 0
 		if step := stillWaits(t); step != "" && w.choose("hasty", o.id+"/wait", 2, 0.5) == 1 {
@@ -418,6 +423,10 @@ func (w *simulation) operate() {
 	}
 	for _, o := range w.orders {
 		t := w.store.task(o.id)
+		if w.halfErased(o) {
+			w.erase(o)
+			continue
+		}
 		if t == nil || t.ProcessState != core.Error || !t.AtRest() || t.ResendAt != 0 {
 			continue
 		}
@@ -447,6 +456,19 @@ func (w *simulation) operate() {
 	} else {
 		w.after(10*60_000, w.operate)
 	}
+}
+
+// erase has an order erased, whatever it is doing. A child is left alone: see the tests of the Scheduler.
+func (w *simulation) erase(o *order) {
+	if t := w.store.task(o.id); t == nil || t.Parent == nil {
+		w.instruct(o, *w.command(o, t, message.Erase), w.embedded || w.choose("by", o.id, 2, 0.5) == 1)
+	}
+}
+
+// halfErased reports an erased order whose content is still there, because the handling died between the two.
+func (w *simulation) halfErased(o *order) bool {
+	r := w.store.rows[o.id]
+	return r != nil && r.task != nil && r.task.Erased != nil && r.content != nil
 }
 
 // undoFails: the input of an undo cannot be computed, however often it is tried.
@@ -513,11 +535,11 @@ func (w *simulation) restless() bool {
 	return slices.ContainsFunc(w.orders, func(o *order) bool { return !w.rests(o) })
 }
 
-// stopped reports an order in Error.
+// stopped reports an order that waits for the operator.
 func (w *simulation) stopped() bool {
 	return slices.ContainsFunc(w.orders, func(o *order) bool {
 		t := w.store.task(o.id)
-		return t != nil && t.ProcessState == core.Error
+		return t != nil && t.ProcessState == core.Error || w.halfErased(o)
 	})
 }
 
@@ -529,7 +551,7 @@ func (w *simulation) rests(o *order) bool {
 	case !o.acked && !o.refused:
 		return false
 	}
-	return t.Terminal() && t.AtRest()
+	return t.Terminal() && t.AtRest() && !w.halfErased(o)
 }
 
 // unended lists the orders that have not come to their end, for a report.

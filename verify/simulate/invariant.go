@@ -85,6 +85,7 @@ var invariants = []Invariant{
 	{"P49", "a task is moved by a command and while nothing is in flight; what was done stands, and its keys mean what they meant"},
 	{"P50", "a step with a rule is Skipped, or fails with the rule's code or because its condition cannot be evaluated, and is never attempted"},
 	{"P51", "another input is given only to a step whose key can have had no effect, is sent from then on, and no earlier one takes effect"},
+	{"P52", "only an order whose end was reported is erased, by a command, and then neither its document nor its store holds what was sent"},
 	{"mixed", "old and new versions of the program keep each other's fields"},
 	{"bug", "no handler panics, no document is unreadable"},
 }

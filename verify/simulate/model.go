@@ -105,6 +105,8 @@ func (m *model) control(c *message.Control) string {
 		return "P17"
 	case message.Close:
 		return "P48"
+	case message.Erase:
+		return "P52"
 	case message.Move:
 		return "P49"
 	}
@@ -947,7 +949,7 @@ func alerts(def *core.Definition, t *core.Task) bool {
 // again is what a redelivered message emits again (P12).
 func (m *model) again() {
 	t := m.t
-	if t == nil || m.def == nil || m.cause == "" || m.ahead || t.IsTombstone() || m.fresh {
+	if t == nil || m.def == nil || m.cause == "" || m.ahead || t.IsTombstone() || t.Erased != nil || m.fresh {
 		return
 	}
 	if t.StartSeq > 0 && t.StartCause == m.cause {

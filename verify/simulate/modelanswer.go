@@ -423,7 +423,7 @@ func (m *move) answers(was, s *core.Step) {
 		}
 		m.o.seen.answered[v.ID] = v.Accepted
 	}
-	if s.Answers == nil || m.before.Definition != m.after.Definition {
+	if s.Answers == nil || m.before.Definition != m.after.Definition || m.after.Erased != nil {
 		return
 	}
 	round := fmt.Sprintf("%s/%d/%d", s.Name, m.after.Run, s.Answers.Round)

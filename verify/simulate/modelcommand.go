@@ -175,6 +175,9 @@ func (m *model) judge(c *message.Control) (yes bool, act func()) {
 	if c.Kind == message.Cancel {
 		return m.judgeCancel(c)
 	}
+	if t.Erased != nil { // P52: it takes no other command
+		return c.Kind == message.Erase && c.Command == t.Command, nil
+	}
 	if c.Command != t.Command || c.Kind == message.Resubmit && c.Deadline != 0 && c.Deadline <= m.now {
 		return false, nil
 	}
@@ -199,6 +202,8 @@ func (m *model) judge(c *message.Control) (yes bool, act func()) {
 		}
 	case message.Close:
 		return inError && m.silent(), func() { m.close(c) }
+	case message.Erase:
+		return t.Terminal() && t.ResendAt == 0, func() { m.erase(c) }
 	}
 	i := slices.IndexFunc(t.Steps, func(s core.Step) bool { return s.Name == c.Step })
 	if !inError || i < 0 || !m.resolvable(i) || c.Fact == core.Happened && t.Phase == core.Undoing && m.def.Steps[i].PointOfNoReturn {
@@ -409,7 +414,7 @@ func (m *model) judgeCancel(c *message.Control) (yes bool, act func()) {
 		return false, nil
 	case t.ProcessState == core.Cancelled || t.CancelAsked:
 		return true, nil
-	case t.ProcessState == core.Processed:
+	case t.ProcessState == core.Processed || t.Erased != nil:
 		return false, nil
 	case m.pastReturn():
 		m.remember("cancel", c.ID)
@@ -447,6 +452,30 @@ func (m *model) silent() bool {
 func (m *model) close(c *message.Control) {
 	m.t.Closing = &core.Closing{By: c.By, Reason: c.Reason}
 	m.enter(core.Closed, "")
+}
+
+// erase: P52, what people and services have sent is gone.
+func (m *model) erase(c *message.Control) {
+	t := m.t
+	t.Order, t.Output, m.content = nil, nil, nil
+	t.Erased = &core.Erasure{By: c.By, Reason: c.Reason, At: m.now}
+	if t.Closing != nil {
+		t.Closing = &core.Closing{By: t.Closing.By}
+	}
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		s.Output = nil
+		if s.Corrected != nil {
+			s.Corrected = &core.Corrected{Command: s.Corrected.Command, By: s.Corrected.By, At: s.Corrected.At}
+		}
+		if s.Progress != nil {
+			s.Progress = &core.StepProgress{Percent: s.Progress.Percent, At: s.Progress.At}
+		}
+		if s.Answers != nil {
+			a := *s.Answers
+			a.Who, a.NotSelf, a.Votes, s.Answers = nil, "", nil, &a
+		}
+	}
 }
 
 // leave takes the task out of its end.

@@ -178,11 +178,11 @@ func (m *move) fits() {
 			}
 		}
 	}
-	if t.Ended == b.Ended && t.EndSeq == b.EndSeq && t.ProcessState == b.ProcessState &&
+	if t.Ended == b.Ended && t.EndSeq == b.EndSeq && t.ProcessState == b.ProcessState && t.Erased == nil &&
 		(t.EndStep != b.EndStep || t.EndCode != b.EndCode || t.EndText != b.EndText || string(t.Output) != string(b.Output)) {
 		m.fail("P28", "its end was reported with %q (%q), and reads %q (%q) now", b.EndCode, b.EndText, t.EndCode, t.EndText)
 	}
-	if cut := m.cut(); cut > 0 && len(m.record.Document)+cut+200 <= limit && len(m.w.cur.sight(t.OrderID).events(m.w.cur)) < 2 {
+	if cut := m.cut(); cut > 0 && t.Erased == nil && len(m.record.Document)+cut+200 <= limit && len(m.w.cur.sight(t.OrderID).events(m.w.cur)) < 2 {
 		m.fail("P28", "%d bytes of texts were cut, and its document has %d bytes of %d", cut, len(m.record.Document), limit)
 	}
 }

@@ -45,6 +45,7 @@ func SmallScopes() []Scope {
 		add(n+"a deadline passes", terse(deadline(small(g, false))), Scope{Down: []string{"b-agent-1"}})
 	}
 	add("stopped, closed, cancelled", terse(stops(small(core.Idempotent, false))), fails(message.Close, message.Cancel))
+	add("undone, erased, resubmitted", terse(small(core.Fenced, false)), fails(message.Erase, message.Resubmit))
 	add("stopped, moved, resubmitted", terse(stops(small(core.Idempotent, false))), fails(message.Move, message.Resubmit))
 	corrects := Scope{People: []message.ControlKind{message.Resolve, message.Resubmit}, Refuses: "b", Corrects: "b"}
 	add("stopped, resolved, resubmitted with another input", terse(stops(small(core.Idempotent, false))), corrects)

@@ -371,7 +371,7 @@ func (m *model) differs(real *core.Task) string {
 		unlike("Ended", t.Ended, real.Ended), unlike("Report", t.ResendAt, real.ResendAt),
 		unlike("Deadline", t.Deadline, real.Deadline), unlike("DeadlineSeq", t.DeadlineSeq, real.DeadlineSeq),
 		unlike("Definition", t.Definition, real.Definition), unlike("EndCause", t.EndCause, real.EndCause), unlike("TokenKey", t.TokenKey, real.TokenKey),
-		unlike("CancelAsked", t.CancelAsked, real.CancelAsked), unlikeAt("Closing", t.Closing, real.Closing),
+		unlike("CancelAsked", t.CancelAsked, real.CancelAsked), unlikeAt("Closing", t.Closing, real.Closing), unlikeAt("Erased", t.Erased, real.Erased),
 		differVerdicts(t.Verdicts, real.Verdicts), m.differAttempts(t, real),
 	); text != "" {
 		return text

@@ -246,6 +246,7 @@ func (d *driver) row(h *digest, r *row, now int64) {
 	t := r.task // but for Closing, the same in every Close of an exploration, and why it stopped or is undone, and its attempts, which no decision reads
 	slack := 2*d.w.skew() + 2
 	h.text(string(t.ProcessState))
+	h.yes(t.Erased != nil)
 	if (t.ProcessState == core.Processed || t.ProcessState == core.Cancelled || t.ProcessState == core.Closed) && t.AtRest() {
 		d.final(h, t)
 		return
