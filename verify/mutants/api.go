@@ -33,7 +33,7 @@ var ofAPI = []Mutant{
 	{Name: "api-failed-entries-shift", File: "dev/sqsproto/send.go", Func: "sinkAll", Old: "errs[at[k]] = err", New: "errs[k] = err"},
 	{Name: "api-sender-fault-is-inverted", File: "dev/sqsproto/send.go", Func: "batchOutput.fail", Old: "SenderFault: f.sender", New: "SenderFault: !f.sender"},
 	{Name: "api-line-over-the-limit", File: "dev/api/stream.go", Func: "readLine", Old: "port.MaxOrder+2", New: "2*port.MaxOrder", Equivalent: "message.DecodeSubmit refuses the same size with the same code; this bound is for memory only"},
-	{Name: "api-command-of-any-size", File: "dev/api/commands.go", Func: "edge.registerCommands", Old: "MaxBodyBytes: maxCommand", New: "MaxBodyBytes: 1 << 20"},
+	{Name: "api-command-of-any-size", File: "dev/api/commands.go", Func: "operation", Old: "MaxBodyBytes: maxCommand", New: "MaxBodyBytes: 1 << 20"},
 	{Name: "api-half-a-header-is-held", File: "dev/api/server.go", Func: "Serve", Old: "ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout", New: "ReadTimeout: time.Minute"},
 	{Name: "api-half-a-body-is-held", File: "dev/api/server.go", Func: "Serve", Old: "ReadTimeout: readTimeout,", New: "ReadTimeout: writeTimeout,"},
 	{Name: "api-a-line-that-never-ends-is-held", File: "dev/api/stream.go", Func: "patientReader.Read", Old: "time.Now().Add(lineTimeout)", New: "time.Time{}"},
