@@ -17,7 +17,7 @@ func (s *Stepkeeper) addTables() {
 	s.orders = s.table(table{id: "Orders", key: dynamo.OrderKey, there: there.Orders, warm: warm.Orders, indexes: &[]*awsdynamodb.GlobalSecondaryIndexPropsV2{{
 		IndexName:      str(dynamo.IndexName),
 		PartitionKey:   key(dynamo.IndexBucket),
-		SortKey:        key(dynamo.IndexSort),
+		SortKey:        &awsdynamodb.Attribute{Name: str(dynamo.IndexSort), Type: awsdynamodb.AttributeType_NUMBER},
 		ProjectionType: awsdynamodb.ProjectionType_KEYS_ONLY, // a hint needs no more (rule 11)
 		WarmThroughput: warm.Index.units(),
 	}}, ttl: s.props.TaskTTL > 0})

@@ -227,7 +227,7 @@ func (t *transport) present(ctx context.Context, id string) (*core.Task, error) 
 			id, time.Since(sent.at).Round(time.Second), t.Outputs.Quarantine)
 	case task == nil || !known || task.IsTombstone():
 		return task, nil
-	case task.ContentHash != sent.hash:
+	case message.HashOf(task) != sent.hash:
 		return nil, refusal(http.StatusConflict, "other-content",
 			"an order with the ID %q and other content was submitted before; nothing was changed: submit the new content under a new ID", id)
 	}

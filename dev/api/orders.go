@@ -105,7 +105,7 @@ func (e *edge) getOrder(ctx context.Context, in *OrderPath) (*orderOutput, error
 	if err != nil {
 		return nil, ofOrder(in.ID, err)
 	}
-	return &orderOutput{Body: OrderDocument{OrderID: t.OrderID, ContentHash: t.ContentHash, Created: t.Created, Order: order}}, nil
+	return &orderOutput{Body: OrderDocument{OrderID: t.OrderID, ContentHash: message.HashOf(t), Created: t.Created, Order: order}}, nil
 }
 
 func (e *edge) list(ctx context.Context, in *listInput) (*pageOutput, error) {

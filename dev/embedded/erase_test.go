@@ -18,7 +18,7 @@ func TestAnOrderIsErased(t *testing.T) {
 	s := w.open()
 	const secret = "anna@example.com"
 	orders := map[string]message.SubmitOrder{}
-	for id, padding := range map[string]int{"inline": 0, "apart": core.MaxInlineOrder} {
+	for id, padding := range map[string]int{"inline": 0, "apart": 2 << 10} {
 		o := order(t, id, "")
 		o.Order = json.RawMessage(`{"customer":"` + secret + `"` + strings.Repeat(" ", padding) + `}`)
 		orders[id] = o

@@ -107,10 +107,14 @@ func (it *item) vouched(j *engine.Job) (core.Event, error) {
 	return e, nil
 }
 
-// aimed is the event with the definition that it moves the task to, if it does (P49).
+// aimed is the event with what it is compared with (P14), or the definition that it moves the task to, if it does (P49).
 func (it *item) aimed(ctx context.Context, j *engine.Job) (ev core.Event, to core.Target, err error) {
 	if ask, ok := it.ev.(core.AskChild); ok {
 		return it.withDefinition(ctx, j.Task, ask)
+	}
+	if e, ok := it.ev.(core.Submitted); ok && j.Task != nil {
+		e.KnownHash = message.HashOf(j.Task)
+		return e, to, nil
 	}
 	if it.moveTo == "" || j.Task == nil {
 		return it.ev, to, nil
@@ -153,8 +157,9 @@ func (it *item) withAbsent(ctx context.Context, t *core.Task, e core.Close) (cor
 }
 
 // withUnrested is an Erase with the nearest order that the task is a child of, directly or not, and that has not come to rest (P52). One
-// that is not stored any more has ended. A damaged one may still need its child.
+// that is not stored any more has ended. A damaged one may still need its child. The hash of the content, which stays, is added too.
 func (it *item) withUnrested(ctx context.Context, t *core.Task, e core.Erase) (core.Event, error) {
+	e.KnownHash = message.HashOf(t)
 	for p := t.Parent; p != nil && e.Unrested == ""; {
 		l := it.s.cfg.State.Load(ctx, []string{p.OrderID})[0]
 		switch {

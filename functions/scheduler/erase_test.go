@@ -39,7 +39,7 @@ func TestErasedContent(t *testing.T) {
 	o := world.Order("o-1")
 	apart(o)
 	undone(t, w, o)
-	hash := w.Task("o-1").ContentHash
+	hash := message.HashOf(w.Task("o-1"))
 	there := func() bool {
 		_, err := w.Store.Content(ctx, "o-1", hash)
 		return !errors.Is(err, port.ErrNotFound)

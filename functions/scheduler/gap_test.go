@@ -153,5 +153,5 @@ func TestAnOrderThatIsKeptApart(t *testing.T) {
 
 // apart makes an order so long that it is kept apart.
 func apart(o *message.SubmitOrder) {
-	o.Order = append(slices.Clip(o.Order), strings.Repeat(" ", core.MaxInlineOrder)...)
+	o.Order = append(slices.Clip(o.Order), strings.Repeat(" ", core.InlineOrder(world.Definition()))...)
 }

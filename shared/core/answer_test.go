@@ -98,7 +98,7 @@ func TestAnEventThatDoesNotFit(t *testing.T) {
 	d := newDesk(t, asked(`{}`, byName))
 	d.decide(d.submit)
 	limit := core.SizeLimit{Size: sizeOf}
-	limit.Limit = limit.Reserve(d.def) - core.MaxInlineOrder + 300
+	limit.Limit = limit.Reserve(d.def) - core.InlineOrder(d.def) + 300
 	try := func(ev core.Event) core.Decision {
 		dec, err := core.Decide(d.def, d.order, d.task, ev, core.At{Now: d.now, By: d.by, SizeLimit: limit})
 		if err != nil {
@@ -224,7 +224,7 @@ func TestAnswersSayWhy(t *testing.T) {
 		d.decide(d.submit)
 		limit := core.SizeLimit{Size: sizeOf}
 		if limit.Limit = 1 << 20; full {
-			limit.Limit = limit.Reserve(d.def) - core.MaxInlineOrder
+			limit.Limit = limit.Reserve(d.def) - core.InlineOrder(d.def)
 		}
 		for n, by := range []string{"ann", "bob"} {
 			ev := answered(n, by, `"yes"`)

@@ -99,7 +99,7 @@ func (r *deciding) submittedAgain(_ int, ev Event) (string, error) {
 	switch {
 	case r.t.IsTombstone():
 		return "the order was cancelled before it came", nil
-	case ev.(Submitted).ContentHash != r.t.ContentHash:
+	case ev.(Submitted).ContentHash != ev.(Submitted).KnownHash:
 		return "", refuse("other-content",
 			"an order with this ID and other content was submitted before; nothing was changed: submit the new content under a new ID")
 	}

@@ -172,11 +172,13 @@ func start(def *Definition, order []byte, e Submitted, at At) (Decision, error) 
 func create(def *Definition, order []byte, e Submitted, parent *AskChild, at At) (Decision, error) {
 	t := &Task{
 		OrderID: e.OrderID, Workflow: def.Name, Definition: def.Hash,
-		ContentHash: e.ContentHash, Priority: e.Priority, ReplyTo: e.ReplyTo,
+		Priority: e.Priority, ReplyTo: e.ReplyTo,
 		ProcessState: Processing, Created: at.Now, Steps: make([]Step, len(def.Steps)),
 	}
-	if len(order) <= at.SizeLimit.inline() {
+	if len(order) <= at.SizeLimit.inline(def) {
 		t.Order = order
+	} else {
+		t.ContentHash = e.ContentHash
 	}
 	for i := range t.Steps {
 		t.Steps[i] = Step{Name: def.Steps[i].Name, State: Pending}
@@ -223,12 +225,19 @@ func tombstone(e Cancel, at At) Decision {
 	return Decision{Task: t, Changed: true, Verdict: &v}
 }
 
-// MaxInlineOrder is the longest order, in bytes, that stands in its task's document if SizeLimit sets no other length. A
-// longer one is kept apart, because every commit would write it again. DynamoDB sets the length: an item of its own costs an
-// order 1 write unit for each started KiB, and 0.5 read units for each of the 3 later claims of four steps, which is 1.3
-// write units in dollars. In the document n bytes cost each of the 6 commits n/1024 write units on average. The two meet
-// at 222 bytes.
-const MaxInlineOrder = 200
+// InlineOrder returns the longest order, in bytes, that stands in the documents of tasks of the definition, if SizeLimit
+// sets no other length. A longer one is kept apart. DynamoDB sets the length, because it bills a write by started KiB: an
+// order that fits into the first KiB beside the rest of the document costs nothing, and one that does not can make each
+// commit cost a unit more. Kept apart it costs about as much as 1.3 writes. The document is expected as measured
+// (docs/cost.md), with outputs of few bytes.
+func InlineOrder(def *Definition) int {
+	const kibibyte, spare, header, step, least = 1 << 10, 45, 300, 85, 100
+	room := kibibyte - spare - header
+	for i := range def.Steps {
+		room -= step + len(def.Steps[i].Name)
+	}
+	return max(room, least)
+}
 
 // Apart reports whether the order is kept apart from the document, under ContentHash.
 func (t *Task) Apart() bool { return len(t.Order) == 0 && t.ContentHash != "" && t.Erased == nil }

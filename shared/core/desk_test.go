@@ -184,7 +184,7 @@ type desk struct {
 func newDesk(t testing.TB, def *core.Definition) *desk {
 	return &desk{
 		TB: t, def: def, order: []byte(`{"n":1}`), now: noon, by: "scheduler-1",
-		submit: core.Submitted{OrderID: orderID, Workflow: def.Name, ContentHash: "c0ffee", ReplyTo: "shop"},
+		submit: core.Submitted{OrderID: orderID, Workflow: def.Name, ContentHash: "c0ffee", KnownHash: "c0ffee", ReplyTo: "shop"},
 	}
 }
 

@@ -28,6 +28,7 @@ func (r *deciding) eraseCommand(_ int, ev Event) (string, error) {
 		return r.reject(e.ID, "erase", reason)
 	}
 	t.Command++
+	t.ContentHash = e.KnownHash
 	r.erase()
 	t.Erased = &Erasure{By: e.By, Reason: TrimMessage(e.Reason), At: r.at.Now}
 	r.eraseContent()

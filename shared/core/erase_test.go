@@ -40,7 +40,7 @@ func ended(state core.State) *core.Task {
 }
 
 func erase(id string) core.Erase {
-	return core.Erase{ID: id, Command: 4, Sender: core.Sender{By: "ann", Reason: "asked to"}}
+	return core.Erase{ID: id, Command: 4, KnownHash: "c0ffee", Sender: core.Sender{By: "ann", Reason: "asked to"}}
 }
 
 // P52: what people and services have sent is gone from the whole document, and states, times and identity stay.
@@ -107,7 +107,7 @@ func TestErasedOrderTakesNoCommand(t *testing.T) {
 		t.Errorf("one with an old number, which may have been refused before: %+v, %v", dec.Verdict, err)
 	}
 	for id, changed := range map[string]bool{"e1": false, "e2": true} { // the same command, and another one
-		dec, err := d.try(core.Erase{ID: id, Command: 5, Unrested: "p", Sender: core.Sender{By: "bob", Reason: "again"}})
+		dec, err := d.try(core.Erase{ID: id, Command: 5, Unrested: "p", KnownHash: "c0ffee", Sender: core.Sender{By: "bob", Reason: "again"}})
 		if err != nil || !dec.Verdict.Accepted || dec.Changed != changed || len(dec.Effects) != 1 || dec.Task.Erased.By != "ann" {
 			t.Errorf("%s: %+v, %v", id, dec, err)
 		}

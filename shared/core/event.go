@@ -27,6 +27,7 @@ type Submitted struct {
 	OrderID     string
 	Workflow    string
 	ContentHash string
+	KnownHash   string // hash of what the task that is there was submitted with; "" if none is there
 	Priority    string
 	ReplyTo     string
 	Deadline    Time // zero: the definition's, if any
@@ -144,7 +145,8 @@ type Erase struct {
 	Command int
 	// Unrested is an order that the task is a child of, directly or not, and that has not come to rest, as the actor that
 	// decides has found it. It is empty if there is none.
-	Unrested string
+	Unrested  string
+	KnownHash string // hash of what the task was submitted with, which stays
 	Sender
 }
 

@@ -19,11 +19,12 @@ import (
 type SizeLimit struct {
 	Limit int             // of a document, in bytes
 	Size  func(*Task) int // of a task's document, in bytes; a pure function
-	// Inline is the longest order that stands in its task's document, in bytes. The zero value means MaxInlineOrder.
+	// Inline is the longest order that stands in its task's document, in bytes. The zero value means InlineOrder of
+	// its definition.
 	Inline int
 }
 
-func (m SizeLimit) inline() int { return cmp.Or(m.Inline, MaxInlineOrder) }
+func (m SizeLimit) inline(def *Definition) int { return cmp.Or(m.Inline, InlineOrder(def)) }
 
 // Reserve is the size of the longest document of a task of this definition that holds no outputs and
 // no texts: a definition whose reserve is over the limit cannot be run.
@@ -31,7 +32,7 @@ func (m SizeLimit) Reserve(def *Definition) int {
 	id := strings.Repeat("x", MaxID)
 	return m.Size(longest(def, &Task{
 		OrderID: id, Workflow: def.Name, Definition: DefinitionHash(nil), ContentHash: strings.Repeat("f", 64),
-		Order:    json.RawMessage(strconv.Quote(strings.Repeat("x", m.inline()-2))),
+		Order:    json.RawMessage(strconv.Quote(strings.Repeat("x", m.inline(def)-2))),
 		Priority: "normal", ReplyTo: id, Created: 1, Steps: make([]Step, len(def.Steps)),
 	}))
 }

@@ -322,7 +322,7 @@ func (s *story) ready() {
 	}
 	s.def.Link()
 	s.desk.def = s.def
-	s.submit = core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee", ReplyTo: "shop"}
+	s.submit = core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee", KnownHash: "c0ffee", ReplyTo: "shop"}
 }
 
 // event decides one event, prints what changed, sends and settles unless it crashes.
@@ -387,7 +387,7 @@ func (s *story) parse(kind string, words []string, opts map[string]string) core.
 	case "close":
 		return core.Close{ID: id, Command: number, Sender: core.Sender{By: "ann", Reason: "settled by hand"}}
 	case "erase":
-		return core.Erase{ID: id, Command: number, Unrested: opts["unrested"], Sender: core.Sender{By: "ann", Reason: "asked to by its customer"}}
+		return core.Erase{ID: id, Command: number, Unrested: opts["unrested"], KnownHash: s.submit.KnownHash, Sender: core.Sender{By: "ann", Reason: "asked to by its customer"}}
 	case "settle":
 		return core.Settle{}
 	case "answer":

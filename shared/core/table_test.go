@@ -206,7 +206,7 @@ func stepEvent(event string) core.Event {
 }
 
 func taskEvent(event string) core.Event {
-	submit := core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee", ReplyTo: "shop"}
+	submit := core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee", KnownHash: "c0ffee", ReplyTo: "shop"}
 	other := submit
 	other.ContentHash = "decaf"
 	return map[string]core.Event{

@@ -47,7 +47,7 @@ type Task struct {
 	Workflow    string
 	Definition  string // hash
 	TokenKey    string // of the tokens in its inputs (P39); "": it has none
-	ContentHash string // of the submission: same ID and same hash is the same order (P14)
+	ContentHash string // hash of the submission, under which its order is kept apart, or was before it was erased; "" if Order holds it
 	// Order is the order as submitted, byte for byte. It is empty if the order is kept apart (Apart), and after a
 	// Cancel that came before its order (P17).
 	Order        json.RawMessage
@@ -109,7 +109,7 @@ type Step struct {
 	Until        Time     // end of a wait, or of the time for an answer, as the last claim has fixed it; kept when that is over
 	QuietBy      Time     // latest stopBy of the earlier do attempts in this run; see Quiet
 	UndoStopBy   Time     // latest stopBy of the earlier undo attempts in this run; see LastStop
-	Allowance    Duration // of the last claim, doubled by a backlog (P32)
+	Allowance    Duration // of the last claim, doubled by a backlog; 0 once the step is Processed (P32)
 	Queued       Duration // time in the queue handed back uncounted so far (P32)
 	FailureCount int
 	UndoFailures int

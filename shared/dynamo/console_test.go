@@ -125,7 +125,7 @@ func TestTheItemInTheConsole(t *testing.T) {
 	s := newShop(t)
 	s.then(core.Submitted{OrderID: "o-1", Workflow: "shop", ContentHash: "0123"})
 	s.shows("", map[string]string{"OrderID": "S o-1", "ProcessState": "S Processing", "LockedBy": by, "CompleteBy": at, "FailureCount": absent, "Workflow": "S shop", "Version": "N 1", "Order": "S {}"})
-	s.shows("reserve", map[string]string{"ProcessState": "S Processing", "LockedBy": by, "CompleteBy": at, "FailureCount": absent, "Attempt": "N 1"})
+	s.shows("reserve", map[string]string{"ProcessState": "S Processing", "LockedBy": by, "CompleteBy": at, "FailureCount": absent, "try": "N 1"})
 	s.shows("charge", map[string]string{"ProcessState": "S Pending", "LockedBy": absent, "CompleteBy": absent, "FailureCount": absent})
 
 	s.then(replyOf("reserve", 1, core.OutcomeDone))
@@ -140,6 +140,6 @@ func TestTheItemInTheConsole(t *testing.T) {
 	s.now = s.now.Add(time.Hour)
 	s.then(core.Wake{Step: "charge", Attempt: 1})
 	s.then(replyOf("charge", 2, core.OutcomeDone))
-	s.shows("charge", map[string]string{"ProcessState": "S Processed", "FailureCount": "N 1", "Attempt": "N 2"})
+	s.shows("charge", map[string]string{"ProcessState": "S Processed", "FailureCount": "N 1", "try": "N 2"})
 	s.shows("", map[string]string{"ProcessState": "S Processed", "LockedBy": absent, "CompleteBy": absent, "FailureCount": "N 1"})
 }

@@ -265,7 +265,7 @@ func TestItemShowsThePattern(t *testing.T) {
 	}{
 		"order": {a, map[string]string{"OrderID": "S(order-1)", "ProcessState": "S(Processing)", "LockedBy": "S(scheduler-7)",
 			"CompleteBy": "N(1795255240000)", "FailureCount": "N(1)", "Version": "N(3)",
-			"bucket": fmt.Sprintf("S(due#%d)", port.ShardOf("order-1", DefaultShards)), "dueAt": "S(2026-11-21T10:00:40.123Z)"}},
+			"bucket": fmt.Sprintf("S(due#%d)", port.ShardOf("order-1", DefaultShards)), "dueAt": "N(1795255240123)"}},
 		"claimed": {steps["reserve"].(*types.AttributeValueMemberM).Value, map[string]string{"ProcessState": "S(Processing)",
 			"LockedBy": "S(scheduler-7)", "CompleteBy": "N(1795255240000)", "FailureCount": "N(1)"}},
 		"pending": {steps["charge"].(*types.AttributeValueMemberM).Value, map[string]string{"ProcessState": "S(Pending)",

@@ -54,7 +54,7 @@ func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	}
 	if len(found) > q.Limit {
 		last := found[q.Limit-1]
-		page.Next = sortKey(last.Created) + "#" + last.ID
+		page.Next = last.Created.UTC().Format(timeLayout) + "#" + last.ID
 		found = found[:q.Limit]
 	}
 	for _, r := range found {

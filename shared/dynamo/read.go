@@ -63,7 +63,7 @@ func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before t
 		return nil, nil
 	}
 	q := partition{Store: s, name: string(bucket) + "#" + strconv.Itoa(shard)}
-	start := earliestKey
+	start := int64(earliestKey)
 	var found []port.Due
 	if after != nil {
 		if after.At.After(before) {
@@ -95,11 +95,8 @@ func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before t
 	return found[:min(limit, len(found))], nil
 }
 
-// earliestKey is before every sort key; a key must not be empty.
-const earliestKey = "0"
-
-// latestKey is after every sort key.
-const latestKey = "~"
+// earliestKey and latestKey are the ends of all sort keys.
+const earliestKey, latestKey = math.MinInt64, math.MaxInt64
 
 // partition is one partition of the index.
 type partition struct {
@@ -115,7 +112,7 @@ func (p partition) moment(ctx context.Context, at time.Time) ([]port.Due, error)
 
 // entries reads from start to end, both included, at most limit entries; complete says that there
 // are no more.
-func (p partition) entries(ctx context.Context, start, end string, limit int) (found []port.Due, complete bool, err error) {
+func (p partition) entries(ctx context.Context, start, end int64, limit int) (found []port.Due, complete bool, err error) {
 	if start > end {
 		return nil, true, nil
 	}
@@ -123,7 +120,7 @@ func (p partition) entries(ctx context.Context, start, end string, limit int) (f
 		TableName: &p.tables.Orders, IndexName: aws.String(IndexName),
 		KeyConditionExpression:    aws.String("#bucket = :bucket AND #at BETWEEN :start AND :end"),
 		ExpressionAttributeNames:  map[string]string{"#bucket": IndexBucket, "#at": IndexSort},
-		ExpressionAttributeValues: attrs{":bucket": str(p.name), ":start": str(start), ":end": str(end)},
+		ExpressionAttributeValues: attrs{":bucket": str(p.name), ":start": num(start), ":end": num(end)},
 	}
 	for {
 		in.Limit = aws.Int32(int32(min(limit-len(found), 10_000))) //nolint:gosec // at most 10,000
@@ -132,7 +129,7 @@ func (p partition) entries(ctx context.Context, start, end string, limit int) (f
 			return nil, false, unread(ctx, "index "+p.name, err)
 		}
 		for _, item := range out.Items {
-			found = append(found, port.Due{ID: textOf(item[OrderKey]), At: timeOf(item[IndexSort])})
+			found = append(found, port.Due{ID: textOf(item[OrderKey]), At: indexTime(item)})
 		}
 		if complete = len(out.LastEvaluatedKey) == 0; complete || len(found) >= limit {
 			return found, complete, nil

@@ -11,14 +11,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Names of keys and of the index, for those who make the tables. All keys are strings.
+// Names of keys and of the index, for those who make the tables. All keys are strings, but IndexSort is a number.
 const (
 	OrderKey      = "OrderID"     // partition key of Orders
 	DefinitionKey = "Hash"        // partition key of Definitions
 	LedgerKey     = "Key"         // partition key of a ledger
 	IndexName     = "complete-by" // the index of Orders; KEYS_ONLY
 	IndexBucket   = "bucket"      // its partition key
-	IndexSort     = "dueAt"       // its sort key
+	IndexSort     = "dueAt"       // its sort key: milliseconds since 1970
 	TTLAttribute  = "expiresAt"   // of Orders: seconds since the epoch; on orders at rest, only if asked for
 )
 
@@ -39,7 +39,8 @@ const DefaultShards = 8
 // there already is left as it is.
 func CreateTables(ctx context.Context, client *dynamodb.Client, t Tables, ledgers ...string) error {
 	orders := table(t.Orders, OrderKey)
-	orders.AttributeDefinitions = append(orders.AttributeDefinitions, text(IndexBucket), text(IndexSort))
+	orders.AttributeDefinitions = append(orders.AttributeDefinitions, text(IndexBucket),
+		types.AttributeDefinition{AttributeName: aws.String(IndexSort), AttributeType: types.ScalarAttributeTypeN})
 	orders.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{{
 		IndexName: aws.String(IndexName),
 		KeySchema: []types.KeySchemaElement{

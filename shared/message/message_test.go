@@ -289,6 +289,21 @@ func TestContentHashIsOfTheContent(t *testing.T) {
 	}
 }
 
+// The hash of a task's content is that of its submission, wherever its order stands.
+func TestHashOfATask(t *testing.T) {
+	o := message.SubmitOrder{OrderID: "x", Workflow: "order", Order: json.RawMessage(`{"a": 1.0}`), Priority: "high", ReplyTo: "shop"}
+	task := core.Task{Workflow: o.Workflow, Order: o.Order, Priority: o.Priority, ReplyTo: o.ReplyTo}
+	if got := message.HashOf(&task); got != message.ContentHash(o) {
+		t.Errorf("its order stands in the task: %s, want %s", got, message.ContentHash(o))
+	}
+	if got := message.HashOf(&core.Task{ContentHash: "h"}); got != "h" {
+		t.Errorf("its order is kept apart: %q", got)
+	}
+	if got := message.HashOf(&core.Task{}); got != "" {
+		t.Errorf("it was cancelled before its order came: %q", got)
+	}
+}
+
 func TestContentHashIsOfTheHeaderToo(t *testing.T) {
 	base := message.SubmitOrder{Schema: 1, OrderID: "x", Workflow: "order", Order: json.RawMessage(`1`)}
 	same, other := base, []message.SubmitOrder{base, base, base}

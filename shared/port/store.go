@@ -40,7 +40,9 @@ type Record struct {
 type Write struct {
 	Record   Record
 	Expected int64
-	// Hash is the hash of the order's content. It is empty after a Cancel that came before its order (P17).
+	// Hash is the hash of the order's content, which stays of an order that has expired. A write that neither creates an
+	// order nor brings it to rest may leave it out if the content is not kept apart. It is empty after a Cancel that came
+	// before its order (P17).
 	Hash string
 	// Apart reports that the content is kept apart from the document, under its hash.
 	Apart bool

@@ -236,14 +236,14 @@ func TestDocumentShowsWhatThePatternNames(t *testing.T) {
 			ProcessState string
 			LockedBy     *string
 			CompleteBy   *int64
-			Attempt, N   int
+			Try, N       int
 		}
 	}
 	if err := json.Unmarshal(doc, &d); err != nil {
 		t.Fatal(err)
 	}
 	last := d.Steps["send-confirmation"]
-	if d.LockedBy != "scheduler-1" || last.LockedBy == nil || d.CompleteBy != *last.CompleteBy || last.Attempt != 1 || last.N != 3 {
+	if d.LockedBy != "scheduler-1" || last.LockedBy == nil || d.CompleteBy != *last.CompleteBy || last.Try != 1 || last.N != 3 {
 		t.Errorf("the step in flight is not shown: %s", doc)
 	}
 	if first := d.Steps["reserve-inventory"]; first.LockedBy != nil || first.CompleteBy != nil {

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -31,7 +32,7 @@ type Config struct {
 	CacheTasks int
 	// Limit is the largest document that is written, in bytes; 0: port.MaxDocument.
 	Limit int
-	// Inline is the longest order that stands in its document, in bytes; 0: core.MaxInlineOrder.
+	// Inline is the longest order that stands in its document, in bytes; 0: core.InlineOrder of its definition.
 	Inline int
 	// CacheBytes bounds the orders and outputs kept with them, in bytes; 0: 64 MiB.
 	CacheBytes int
@@ -256,6 +257,9 @@ func (s *Store) writeOf(c Change) (port.Write, error) {
 		Expected: t.Version - 1,
 		Hash:     t.ContentHash,
 		Apart:    t.Apart(),
+	}
+	if t.Version == 1 || w.Record.Bucket == port.NoBucket { // a store keeps it of an order that has expired (P26)
+		w.Hash = message.HashOf(t)
 	}
 	if w.Apart && t.Version == 1 {
 		w.Content = c.Order

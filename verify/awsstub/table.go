@@ -1,9 +1,11 @@
 package awsstub
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -18,6 +20,12 @@ func (i Item) text(name string) string {
 		}
 	}
 	return ""
+}
+
+// number is an attribute that is a whole number; 0 if it is not there.
+func (i Item) number(name string) int64 {
+	n, _ := strconv.ParseInt(i.text(name), 10, 64)
+	return n
 }
 
 const conditionFailed = "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"
@@ -68,10 +76,11 @@ func (t *table) query(w http.ResponseWriter, in *call) {
 	v := in.ExpressionAttributeValues
 	items := []Item{}
 	for _, i := range t.items {
-		if i.text("bucket") == v.text(":bucket") && i.text("dueAt") >= v.text(":start") && i.text("dueAt") <= v.text(":end") {
+		at := i.number("dueAt")
+		if i.text("bucket") == v.text(":bucket") && at >= v.number(":start") && at <= v.number(":end") {
 			items = append(items, Item{t.key: i[t.key], "bucket": i["bucket"], "dueAt": i["dueAt"]})
 		}
 	}
-	slices.SortFunc(items, func(a, b Item) int { return strings.Compare(a.text("dueAt"), b.text("dueAt")) })
+	slices.SortFunc(items, func(a, b Item) int { return cmp.Compare(a.number("dueAt"), b.number("dueAt")) })
 	_ = json.NewEncoder(w).Encode(map[string]any{"Count": len(items), "Items": items})
 }

@@ -41,9 +41,13 @@ func (r Receipt) Lines() (lines []ReceiptLine) {
 }
 
 // apartBytes is the size of the item of an order's content, 0 if the order stands in its own item.
-func apartBytes(content json.RawMessage) float64 {
+func apartBytes(t *view.Task, content json.RawMessage) float64 {
 	const overhead = 200 // key and names, at most
-	if len(content) <= core.MaxInlineOrder {
+	def := &core.Definition{Steps: make([]core.StepDefinition, len(t.Steps))}
+	for i := range t.Steps {
+		def.Steps[i].Name = t.Steps[i].Name
+	}
+	if len(content) <= core.InlineOrder(def) {
 		return 0
 	}
 	return float64(len(content) + overhead)
@@ -70,7 +74,7 @@ func (r Report) Receipt(t *view.Task, content json.RawMessage) (receipt Receipt,
 	}
 	receipt = Receipt{Region: r.Prices.Region, Checked: r.Prices.Checked, Arithmetic: map[string][]Entry{}, PerOrder: map[string]Totals{}}
 	for name, dollars := range map[string]*float64{Load: &receipt.Least, Trickle: &receipt.Most} {
-		totals := consumed(t, apartBytes(content), r.Units.Shapes[name])
+		totals := consumed(t, apartBytes(t, content), r.Units.Shapes[name])
 		receipt.PerOrder[name], receipt.Arithmetic[name] = totals, entries(totals, r.Prices)
 		*dollars = sum(receipt.Arithmetic[name]) / million
 	}

@@ -10,7 +10,7 @@ const (
 
 // ofCommands are mutants of what the core does with submissions and commands.
 var ofCommands = []Mutant{
-	{Name: "P14-other-content-is-the-same-order", File: command, Func: "deciding.submittedAgain", Old: "case ev.(Submitted).ContentHash != r.t.ContentHash:", New: "case false:"},
+	{Name: "P14-other-content-is-the-same-order", File: command, Func: "deciding.submittedAgain", Old: "case ev.(Submitted).ContentHash != ev.(Submitted).KnownHash:", New: "case false:"},
 	{Name: "P17-cancel-before-the-order-is-lost", File: decide, Func: "decideUnknown", Old: "return tombstone(e, at), nil", New: "_ = e\n\t\treturn Decision{Ignored: \"no such task\"}, nil"},
 	{Name: "P17-cancel-past-no-return", File: command, Func: "deciding.cancelCommand", Old: "case r.pastPointOfNoReturn():", New: "case false:"},
 	{Name: "P17-cancel-of-a-processed-order", File: command, Func: "deciding.cancelCommand", Old: "case t.ProcessState == Processed:", New: "case false:"},

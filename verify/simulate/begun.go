@@ -93,7 +93,7 @@ func (w *simulation) begin(t *core.Task) {
 	}
 	bucket, at := core.Index(t)
 	r := w.store.row(o.id)
-	r.hash = t.ContentHash
+	r.hash = message.HashOf(t)
 	if t.Apart() {
 		r.content = w.sc.Order
 	}

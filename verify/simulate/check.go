@@ -250,7 +250,7 @@ func (m *move) identity() {
 	if m.after.Version != m.before.Version+1 {
 		m.fail("15", "it follows version %d", m.before.Version)
 	}
-	if m.after.ContentHash != m.before.ContentHash {
+	if message.HashOf(m.after) != message.HashOf(m.before) {
 		m.fail("P14", "its content changed")
 	}
 	m.moved()

@@ -60,7 +60,7 @@ func (w *simulation) application() {
 		id := "o" + strconv.Itoa(i)
 		o := &order{id: id, seen: newHistory(), submit: message.SubmitOrder{Schema: message.Schema, OrderID: id, Workflow: w.def.Name, Order: w.content()}}
 		if i%2 == 0 && w.driver == nil && w.room.limit == 0 { // every second order is kept apart
-			o.submit.Order = append(slices.Clip(o.submit.Order), bytes.Repeat([]byte(" "), core.MaxInlineOrder)...)
+			o.submit.Order = append(slices.Clip(o.submit.Order), bytes.Repeat([]byte(" "), core.InlineOrder(w.def))...)
 		}
 		o.api = w.embedded || w.choose("api", id, 2, 0.4) == 1
 		if w.choose("silent", id, 2, 0.2) == 0 {

@@ -419,7 +419,8 @@ func earlier(s *core.Step) {
 func (m *model) finish(i int, output json.RawMessage) {
 	s := &m.t.Steps[i]
 	m.end(s, core.Processed)
-	s.Output, s.FinishedAt, s.NoEffect = output, m.now, 0
+	s.Output, s.FinishedAt = output, m.now
+	s.NoEffect, s.Allowance = 0, 0      // P32
 	if m.t.ProcessState != core.Error { // the number of "failed" stays the highest
 		m.notifyFinished(s)
 	}

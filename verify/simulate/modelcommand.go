@@ -16,7 +16,7 @@ import (
 // submit: P14.
 func (m *model) submit(o *message.SubmitOrder) {
 	if m.t != nil {
-		if !m.t.IsTombstone() && message.ContentHash(*o) != m.t.ContentHash {
+		if !m.t.IsTombstone() && message.ContentHash(*o) != message.HashOf(m.t) {
 			m.refuse(o.ReplyTo)
 			return
 		}
@@ -36,11 +36,13 @@ func (m *model) submit(o *message.SubmitOrder) {
 	}
 	m.changed, m.content = true, o.Order
 	t := &core.Task{
-		OrderID: o.OrderID, Workflow: m.def.Name, Definition: m.def.Hash, ContentHash: message.ContentHash(*o),
+		OrderID: o.OrderID, Workflow: m.def.Name, Definition: m.def.Hash,
 		ReplyTo: o.ReplyTo, ProcessState: core.Processing, Steps: make([]core.Step, len(m.def.Steps)),
 	}
-	if len(o.Order) <= core.MaxInlineOrder {
+	if len(o.Order) <= core.InlineOrder(m.def) {
 		t.Order = o.Order
+	} else {
+		t.ContentHash = message.ContentHash(*o)
 	}
 	for i := range t.Steps {
 		t.Steps[i] = core.Step{Name: m.def.Steps[i].Name, State: core.Pending}

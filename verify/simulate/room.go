@@ -38,10 +38,10 @@ func (w *simulation) drawRoom() room {
 	if v == 0 {
 		return room{}
 	}
-	// An ID of the order, a queue for its statuses and an order that are as long as can be.
-	spared := 2*128 + core.MaxInlineOrder - len(w.content())
 	r := room{least: map[string]int{}, failing: w.choose("world", "failing", 2, 0.5) == 1}
 	for _, d := range w.defs {
+		// An ID of the order, a queue for its statuses and an order that are as long as can be.
+		spared := 2*128 + core.InlineOrder(d) - len(w.content())
 		r.least[d.Hash] = core.SizeLimit{Size: state.Size}.Reserve(d) - spared
 		if d == w.def || d == w.newer { // a task is moved to another one only where that fits (P49)
 			r.limit = max(r.limit, r.least[d.Hash]+len("o1")+len(shop)+rooms[v])

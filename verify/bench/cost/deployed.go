@@ -64,8 +64,8 @@ steps:
 `
 
 const (
-	application = "shop"                                   // its reply-to
-	instance    = "scheduler-0123456789abcdef0123456789ab" // as long as the name of a Lambda's log stream is made to be
+	application = "shop"     // its reply-to
+	instance    = "1f9b27c0" // the end of a log stream's name, as deployed
 )
 
 // deployed is a deployment in one process.

@@ -123,7 +123,7 @@ func TestPagesOfASweep(t *testing.T) {
 				inner.ServeHTTP(w, r)
 				return
 			}
-			_, _ = io.WriteString(w, `{"Count":1,"Items":[{"OrderID":{"S":"gone"},"bucket":{"S":"due#0"},"dueAt":{"S":"2026-11-21T12:00:00.000Z"}}]}`)
+			_, _ = io.WriteString(w, `{"Count":1,"Items":[{"OrderID":{"S":"gone"},"bucket":{"S":"due#0"},"dueAt":{"N":"1795262400000"}}]}`)
 		})
 		var out bytes.Buffer
 		f, err := wiring.New(func(name string) (string, bool) {

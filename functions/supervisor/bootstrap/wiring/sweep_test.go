@@ -138,10 +138,11 @@ func TestASweep(t *testing.T) {
 	d.submit(now.Add(-3*time.Hour), 2, "oldest")
 	d.submit(now.Add(-2*time.Hour), 2, "older")
 	d.submit(now.Add(time.Hour), 2, "not-yet") // of a Scheduler whose clock is ahead
-	due, err := time.Parse("2006-01-02T15:04:05.000Z", fmt.Sprint(d.Item("orders", "oldest")["dueAt"]["S"]))
+	at, err := strconv.ParseInt(fmt.Sprint(d.Item("orders", "oldest")["dueAt"]["N"]), 10, 64)
 	if err != nil {
 		t.Fatal(err)
 	}
+	due := time.UnixMilli(at)
 	least := time.Since(due).Seconds()
 	metrics := d.sweep(t.Context())
 	most := time.Since(due).Seconds()
@@ -245,7 +246,7 @@ func TestFirstShardOfASweep(t *testing.T) {
 			lock.Lock()
 			asked = append(asked, fmt.Sprint(in.ExpressionAttributeValues[":bucket"]["S"]))
 			lock.Unlock()
-			_, _ = io.WriteString(w, `{"Count":1,"Items":[{"OrderID":{"S":"gone"},"bucket":{"S":"due#0"},"dueAt":{"S":"2026-11-21T12:00:00.000Z"}}]}`)
+			_, _ = io.WriteString(w, `{"Count":1,"Items":[{"OrderID":{"S":"gone"},"bucket":{"S":"due#0"},"dueAt":{"N":"1795262400000"}}]}`)
 		})
 		d.settings[deployment.VarShards], d.settings[deployment.VarSweepPages], d.settings[deployment.VarSweepEvery] = strconv.Itoa(shards), "1", every
 		turn := func() string { return fmt.Sprintf("due#%d", time.Now().UnixNano()/int64(interval)%shards) }
