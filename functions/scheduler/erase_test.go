@@ -101,3 +101,28 @@ func TestAChildIsErasedAfterItsParents(t *testing.T) {
 		t.Errorf("%+v, its parent is %s", v, w.Task("parent").ProcessState)
 	}
 }
+
+// P52: an order above the parent can still have its child undone, so it has to come to rest too.
+func TestAChildIsErasedAfterAllAboveIt(t *testing.T) {
+	w, _ := begun(t)
+	w.Send(port.Intake, world.Order("grand"))
+	w.Handle(port.Intake)
+	id := "grand"
+	for range 2 {
+		ask := childOf(w, core.AskCancel, 1)
+		ask.Ask.Parent.OrderID = id
+		id = ask.Ask.Parent.ChildID()
+		ask.Ask.OrderID = id
+		handled(t, w, ask)
+	}
+	for range 5 {
+		w.Handle(port.Tasks)
+	}
+	if task := w.Task(w.Task(id).Parent.OrderID); !task.Terminal() || !task.AtRest() {
+		t.Fatalf("the parent is %s", task.ProcessState)
+	}
+	v, err := w.Scheduler.Command(ctx, *erasing(id, "e-1", w.Task(id).Command))
+	if err != nil || v.Accepted || !strings.Contains(v.Reason, "child of grand,") {
+		t.Errorf("%+v, %v", v, err)
+	}
+}
