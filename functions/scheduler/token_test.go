@@ -90,7 +90,7 @@ func TestATokenAnswersItsStep(t *testing.T) {
 	forged.By, forged.Step, forged.Round = "bob", "c", 2
 	for reason, c := range map[string]*message.Control{
 		"names no person": byToken("x-either", sent.Either, "yes"),
-		"for round 2": forged, "must be one of": byToken("x-value", sent.Ann, "perhaps"),
+		"for round 2":     forged, "must be one of": byToken("x-value", sent.Ann, "perhaps"),
 	} {
 		if v, err := w.Scheduler.Command(ctx, *c); err != nil || v.Accepted || !strings.Contains(v.Reason, reason) {
 			t.Errorf("%s: %+v, %v", reason, v, err)
