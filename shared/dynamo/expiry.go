@@ -36,7 +36,8 @@ const (
 	endedSuffix      = "#ended"
 	contentAttribute = "Content"
 	erasedAttribute  = "Erased"  // of a content that was removed
-	hashMember       = "content" // of a task's document: the hash of the content
+	hashMember       = "content" // of a task's document: the hash of content that is kept apart
+	orderMember      = "Order"   // of a task's document: content that is not
 	statedBy         = "Version" // version of the order that set the content's time to live
 	// contentGrace is how much longer content is kept than its order, since items are removed in any order.
 	contentGrace = 7 * 24 * 60 * 60
@@ -99,11 +100,12 @@ func (s *Store) Erase(ctx context.Context, id, hash string) error {
 	})
 }
 
-// dropRefused erases the content of a create that was refused because the order that is there has other content. An error leaves
-// the content, as a crash would.
+// dropRefused erases the content of a create that was refused because the order that is there has other content, or the same
+// in its document. An error leaves the content, as a crash would.
 func (s *Store) dropRefused(ctx context.Context, w *port.Write, there attrs) {
-	hash, first := textOf(there[hashMember]), there["cancelAsked"] != nil // a Cancel that came first knows no hash
-	if w.Apart && (hash != "" || first) && hash != w.Hash {
+	hash := textOf(there[hashMember])
+	unneeded := hash != "" || there[orderMember] != nil || there["cancelAsked"] != nil // a Cancel that came first knows no hash
+	if w.Apart && unneeded && hash != w.Hash {
 		_ = s.Erase(ctx, w.Record.ID, w.Hash)
 	}
 }

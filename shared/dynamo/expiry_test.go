@@ -167,7 +167,8 @@ func TestErasedContentStaysAway(t *testing.T) {
 
 // A submission that is refused for its content, or because a Cancel came first, leaves no content behind.
 func TestRefusedContentGoes(t *testing.T) {
-	for name, document := range map[string]string{"other content": `"content":"h"`, "a Cancel that came first": `"cancelAsked":true`} {
+	for name, document := range map[string]string{"other content": `"content":"h"`, "content in the document": `"Order":{"n":1}`,
+		"a Cancel that came first": `"cancelAsked":true`} {
 		x := newExpiring(t)
 		w := write("a", 1)
 		w.Hash = "h"
