@@ -247,3 +247,42 @@ func TestAnswersSayWhy(t *testing.T) {
 		}
 	}
 }
+
+// P36: an answer to an order that has ended is refused, and the refusal says who decided before, as it does while the order runs. Only
+// one who may answer that round reads it.
+func TestALateAnswerReadsWhoDecided(t *testing.T) {
+	const over = "the order goes no longer forward; it is Processed"
+	for what, x := range map[string]struct {
+		votes []core.Answered
+		late  core.Answered
+		want  string
+	}{
+		"another value": {[]core.Answered{answered(1, "ann", `"yes"`)}, answered(2, "bob", `"no"`),
+			over + `; step w was decided at ` + noon.Add(core.Minute).String() + `: "yes" by ann`},
+		"the same value": {[]core.Answered{answered(1, "ann", `"yes"`)}, answered(2, "ann", `"yes"`),
+			over + `; step w was decided at ` + noon.Add(core.Minute).String() + `: "yes" by ann`},
+		"excluded": {[]core.Answered{answered(1, "ann", `"yes"`)}, answered(2, "eve", `"no"`), over},
+		"another round": {[]core.Answered{answered(1, "ann", `"yes"`)},
+			core.Answered{ID: "a2", Step: "w", Round: 2, By: "bob", Value: json.RawMessage(`"no"`)}, over},
+		"the time was over": {nil, answered(2, "bob", `"no"`),
+			"the order goes no longer forward; it is Compensated; the time for an answer to step w was over at " + noon.Add(core.Minute+core.Hour).String()},
+	} {
+		d := newDesk(t, asked(`{"who":["ann","bob"]}`))
+		d.decide(d.submit)
+		d.wait(core.Minute)
+		for _, vote := range x.votes {
+			d.decide(vote)
+		}
+		if len(x.votes) == 0 {
+			d.wait(core.Hour)
+			d.decide(core.Wake{Step: "w", Attempt: 1})
+		}
+		dec, err := d.try(x.late)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := dec.Verdict; v.Accepted || v.Reason != x.want {
+			t.Errorf("%s: %+v, want %q", what, v, x.want)
+		}
+	}
+}
