@@ -104,6 +104,15 @@ func TestListShowsDamage(t *testing.T) {
 	}
 }
 
+// An erased order has no text of its error any more, but the code of it.
+func TestListOfAnErasedOrder(t *testing.T) {
+	b := newBackend(noon)
+	b.put(&core.Task{OrderID: "erased", Workflow: "order", ProcessState: core.Closed, EndCode: "http-422", EndStep: "zone", Erased: &core.Erasure{By: "ann"}})
+	if r := (call{server: serve(t, b).URL}).run(t, "list"); !strings.Contains(r.out, "zone: http-422") {
+		t.Errorf("it does not show why the order stopped:\n%s", r.out)
+	}
+}
+
 func TestList(t *testing.T) {
 	b := newBackend(noon)
 	fill(b)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -159,7 +160,7 @@ func changes(last, task view.Task, now time.Time) []string {
 	if last.State != task.State {
 		line := fmt.Sprintf("%s  %s", task.OrderID, task.State)
 		if task.Error != nil {
-			line += ": " + task.Error.Message
+			line += ": " + cmp.Or(task.Error.Message, task.Error.Code)
 		}
 		lines = append(lines, line)
 	}

@@ -77,7 +77,9 @@ func recorded() []view.Task {
 		}}
 	closed := view.Task{OrderID: "closed", Workflow: "order", State: core.Closed, Ended: true, Created: moment(1), EndedAt: moment(50), Closed: &core.Closing{By: "ben", Reason: "paid <in> cash"},
 		Parent: &view.Parent{OrderID: "busy", Step: "parcels", Index: 1}, Steps: steps[:1]}
-	return []view.Task{busy, broken, undone, closed}
+	erased := view.Task{OrderID: "erased", Workflow: "order", State: core.Closed, Ended: true, Created: moment(1), EndedAt: moment(50), Closed: &core.Closing{By: "ben"},
+		Error: &view.TaskError{Code: "http-422", Step: "reserve"}, Erased: &core.Erasure{By: "ann", Reason: "asked to", At: moment(60)}, Steps: []view.Step{}}
+	return []view.Task{busy, broken, undone, closed, erased}
 }
 
 // timed is an order whose steps are at each point that a timeline shows.
@@ -244,7 +246,7 @@ func TestPagesAsTheyAreWritten(t *testing.T) {
 		"orders-step": "/orders?step=charge&code=http-503", "busy": "/orders/busy?show=timeline",
 		"events": "/orders/busy?show=events", "messages": "/orders/busy?show=messages",
 		"timed": "/orders/timed?show=timeline", "broken": "/orders/broken", "undone": "/orders/undone",
-		"closed": "/orders/closed?show=timeline", "incidents": "/incidents", "waiting": "/waiting",
+		"closed": "/orders/closed?show=timeline", "erased": "/orders/erased", "incidents": "/incidents", "waiting": "/waiting",
 		"answers": "/answers", "workflows": "/workflows", "workflow": "/workflows/order",
 		"workflow-gone": "/workflows/gone", "health": "/health", "move": "/orders/broken/move",
 		"move-refused": "/orders/closed/move?definition=" + strings.Repeat("3", 32),

@@ -126,7 +126,7 @@ func (p Page) direction(t view.Task) string {
 	case t.State == core.Error && !t.Ended:
 		return ", a step is still in flight"
 	case t.State == core.Closed && t.Closed != nil:
-		return ", by " + Clean(t.Closed.By) + ": " + Clean(t.Closed.Reason)
+		return strings.TrimSuffix(", by "+Clean(t.Closed.By)+": "+Clean(t.Closed.Reason), ": ") // an erased order has no reason
 	case t.Why == core.WhyCancel:
 		return ", because the caller cancelled it"
 	case t.Why == core.WhyOperator:
@@ -166,12 +166,14 @@ func (p Page) reason(w io.Writer, t view.Task) {
 
 func (p Page) printCause(w io.Writer, title string, e *view.TaskError) {
 	p.title(w, title)
-	where := ""
+	where, code := "", ""
 	if e.Step != "" {
 		where = e.Step + ": "
 	}
-	code := ""
-	if e.Code != "" {
+	switch {
+	case e.Message == "": // the order is erased
+		code = e.Code
+	case e.Code != "":
 		code = " (" + e.Code + ")"
 	}
 	fmt.Fprintf(w, "  %s%s%s\n", where, p.Style.Bad(Clean(e.Message)), p.Style.Faint(code))
