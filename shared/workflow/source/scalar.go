@@ -31,7 +31,7 @@ var (
 		{"no number of YAML, though it looks like one with an exponent", regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)[eE][-+]?$`)},
 		{"no finite number, and JSON has no other", regexp.MustCompile(`^[-+]?\.(inf|Inf|INF|nan|NaN|NAN)$`)},
 		{"a number of base 60 to some readers, and a text to others", regexp.MustCompile(`^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$`)},
-		{"true or false to some readers, and a text to others", regexp.MustCompile(`^(y|Y|n|N|yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF)$`)},
+		{"true or false to some readers, and a text to others", regexp.MustCompile(`^(yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF)$`)},
 		{"a date to some readers, and a text to others", regexp.MustCompile(`^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt \t].*)?$`)},
 	}
 )
