@@ -24,6 +24,7 @@ type Estimate struct {
 	PerOrder          map[string]Totals  `json:"per_order"`
 	PerMillion        map[string][]Entry `json:"arithmetic"`
 	DollarsPerMillion map[string]float64 `json:"dollars_per_million"`
+	AgentFunctions    map[string][]Entry `json:"agent_functions"` // computed as in the report, not in the totals
 	IdlePerMonth      float64            `json:"idle_per_month"`
 	DollarsPerMonth   map[string]float64 `json:"dollars_per_month"` // orders and what idles
 	Peers             []PeerEstimate     `json:"peers"`
@@ -52,7 +53,8 @@ func (r Report) Estimate(w Workload) (*Estimate, error) {
 	case w.Orders < 0:
 		return nil, fmt.Errorf("%d orders a month: give none or more", w.Orders)
 	}
-	e := &Estimate{Workload: w, PerOrder: map[string]Totals{}, PerMillion: map[string][]Entry{}, DollarsPerMillion: map[string]float64{}, DollarsPerMonth: map[string]float64{}}
+	e := &Estimate{Workload: w, PerOrder: map[string]Totals{}, PerMillion: map[string][]Entry{}, DollarsPerMillion: map[string]float64{},
+		AgentFunctions: map[string][]Entry{}, DollarsPerMonth: map[string]float64{}}
 	e.IdlePerMonth = sum(idle(r.Units.Shapes[Sweep], r.Prices, w.Agents))
 	for name, eight := range map[string]string{Load: EightLoad, Trickle: EightTrickle} {
 		four, there := r.PerOrder[name]
@@ -63,7 +65,7 @@ func (r Report) Estimate(w Workload) (*Estimate, error) {
 		t := four.carried(further, float64(w.Steps), w.Steps+w.Waits > inlineSteps).waiting(r, name, float64(w.Waits))
 		e.ItemBytes = max(e.ItemBytes, t.ItemBytes)
 		e.PerOrder[name], e.PerMillion[name] = t, entries(t, r.Prices)
-		e.DollarsPerMillion[name] = sum(e.PerMillion[name])
+		e.DollarsPerMillion[name], e.AgentFunctions[name] = sum(e.PerMillion[name]), r.agentFunctions(t)
 		e.DollarsPerMonth[name] = e.IdlePerMonth + e.DollarsPerMillion[name]*float64(w.Orders)/million
 	}
 	for _, p := range r.Prices.Peers {

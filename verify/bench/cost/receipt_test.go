@@ -92,7 +92,7 @@ func TestTheReceiptMeetsTheMeasurements(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := cost.Calculate(units, prices)
+	r := cost.Calculate(units, prices, cost.ServiceTime)
 	for name, c := range map[string]struct {
 		trickle string // the same order, each message alone; "": not measured
 		bound   float64
