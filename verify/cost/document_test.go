@@ -145,6 +145,13 @@ func TestDocumentShowsAnOrder(t *testing.T) {
 	page.sentence("one write less,", r.DollarsPerMillion[NoReplyTo])
 	page.sentence("stays within 1,024 bytes (", float64(load.ItemBytes))
 	page.sentence("such an order takes", r.PerOrder["load-eight-steps"].WRU, r.DollarsPerMillion["load-eight-steps"])
+	for row, shape := range map[string]string{
+		"an approval that one person answers (`load-answer`)": Answer,
+		"two child orders of one step each (`load-children`)": Children,
+		"one report of progress (`load-progress`)":            Progress,
+	} {
+		page.row(row, r.DollarsPerMillion[shape]-r.DollarsPerMillion[Load])
+	}
 	more := r.PerOrder[Finished].WRU - load.WRU
 	page.sentence("(`list` of ended ones):", more, r.Prices.Prices[DynamoWrite].Of(more*million))
 }
