@@ -104,12 +104,18 @@ func TestListShowsDamage(t *testing.T) {
 	}
 }
 
-// An erased order has no text of its error any more, but the code of it.
-func TestListOfAnErasedOrder(t *testing.T) {
+// An erased order has no text of its errors any more, but the codes of them.
+func TestAnErasedOrderShowsCodes(t *testing.T) {
 	b := newBackend(noon)
-	b.put(&core.Task{OrderID: "erased", Workflow: "order", ProcessState: core.Closed, EndCode: "http-422", EndStep: "zone", Erased: &core.Erasure{By: "ann"}})
-	if r := (call{server: serve(t, b).URL}).run(t, "list"); !strings.Contains(r.out, "zone: http-422") {
-		t.Errorf("it does not show why the order stopped:\n%s", r.out)
+	b.put(&core.Task{
+		OrderID: "erased", Workflow: "order", ProcessState: core.Closed, EndCode: "http-422", EndStep: "zone", Erased: &core.Erasure{By: "ann"},
+		Steps: []core.Step{{Name: "zone", State: core.Failed, Attempt: 1, First: 1, Error: &core.StepError{Code: "http-422", Attempt: 1}}},
+	})
+	c := call{server: serve(t, b).URL}
+	for command, want := range map[string]string{"list": "zone: http-422", "watch erased": "zone  Failed: http-422\n"} {
+		if r := c.run(t, strings.Fields(command)...); !strings.Contains(r.out, want) {
+			t.Errorf("%s has no %q:\n%s", command, want, r.out)
+		}
 	}
 }
 

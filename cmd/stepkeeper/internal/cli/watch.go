@@ -153,7 +153,7 @@ func changes(last, task view.Task, now time.Time) []string {
 			line += fmt.Sprintf(", attempt %d", s.Attempts)
 		}
 		if s.Error != nil && s.State != core.Processed && s.State != core.Compensated && (b.Error == nil || *b.Error != *s.Error) {
-			line += ": " + s.Error.Message
+			line += ": " + cmp.Or(s.Error.Message, s.Error.Code)
 		}
 		lines = append(lines, line)
 	}
