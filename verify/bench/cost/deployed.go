@@ -86,7 +86,8 @@ type deployed struct {
 	largest    *atomic.Int64 // item of a task, in bytes
 	supervisor *supervisor.Supervisor
 	swept      int
-	ahead      atomic.Int64 // how far the clock of the actors and queues is ahead, in nanoseconds
+	begun      time.Time
+	ahead      atomic.Int64 // how far the clock of the actors and queues is ahead of begun, in nanoseconds
 	close      func()
 }
 
@@ -141,7 +142,7 @@ func (o options) definition() (*core.Definition, error) {
 }
 
 func newDeployed(ctx context.Context, endpoint string, o options) (*deployed, error) {
-	w := &deployed{options: o, steps: &meter.Meter{}, app: &meter.Meter{}, logged: &atomic.Int64{}, largest: &atomic.Int64{}, agents: map[string]lambdaevent.Handle{}}
+	w := &deployed{options: o, begun: time.Now(), steps: &meter.Meter{}, app: &meter.Meter{}, logged: &atomic.Int64{}, largest: &atomic.Int64{}, agents: map[string]lambdaevent.Handle{}}
 	def, err := o.definition()
 	if err != nil {
 		return nil, err
@@ -182,7 +183,9 @@ func newDeployed(ctx context.Context, endpoint string, o options) (*deployed, er
 	return w, w.startAgents(queueSDK, urls)
 }
 
-func (w *deployed) now() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
+// now is the time of the actors and queues. It moves in steps only, so that the times in an item, and with them its size,
+// do not depend on how fast this machine is.
+func (w *deployed) now() time.Time { return w.begun.Add(time.Duration(w.ahead.Load())) }
 
 func (w *deployed) metered(ctx context.Context, endpoint string, m *meter.Meter) (aws.Config, error) {
 	c, err := awsclient.Load(ctx, awsclient.Options{Endpoint: endpoint})

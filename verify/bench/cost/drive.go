@@ -36,6 +36,9 @@ const body = `{"customer":{"id":"c-48213","name":"Ada Example","email":"ada@exam
 // visibility is longer than anything here lasts.
 const visibility = time.Minute
 
+// passed is how long the actors take to work through their queues once.
+const passed = 137 * time.Millisecond
+
 // answered is how long a person takes to answer.
 const answered = 6 * time.Hour
 
@@ -167,6 +170,7 @@ func (m *measuring) work(ctx context.Context) error {
 			}
 			worked = worked || some
 		}
+		m.ahead.Add(int64(passed))
 	}
 	return nil
 }
