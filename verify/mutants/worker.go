@@ -49,6 +49,7 @@ var ofWorker = []Mutant{
 	{Name: "P25-called-after-a-long-check", File: handling, Func: "handling.checked", Old: "case !h.inTime():", New: "case false:"},
 	{Name: "I13-called-without-time", File: handling, Func: "handling.run", Old: "limit <= 0 || ctx.Err() != nil", New: "false"},
 	{Name: "I13-a-shutdown-opens-the-breaker", File: handling, Func: "handling.judge", Old: " && !errors.Is(context.Cause(ctx), context.Canceled)", New: ""},
+	{Name: "P45-a-breaker-keeps-calls-without-bound", File: "functions/agent/worker/config.go", Func: "Breaker.complete", Old: "b.Window > mostCalls || ", New: ""},
 	{Name: "P31-a-sick-ledger-opens-the-breaker", File: handling, Func: "handling.judge", Old: " && f.Code != codeLedger", New: ""},
 	{Name: "P6-an-own-retry-that-does-not-fit", File: handling, Func: "handling.judge", Old: "h.w.Retry.longest(h.try, f.RetryAfter) < left", New: "left > 0"},
 	{Name: "P32-held-back-until-the-queue-gives-up", File: handling, Func: "handling.heldBack", Old: " || h.times > maxHeldBack", New: ""},

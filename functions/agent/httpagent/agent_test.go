@@ -528,13 +528,13 @@ agents:
       refund: {path: "/{secret}"}
   c: {url: "http://169.254.169.254"}
   d: {external: true, url: "https://x.example"}
-  e: {}
+  e: {breaker: {window: 2000000000000}}
   f: {url: "https://user:pw@x.example/?a=b"}
   g: {url: "https://10.0.0.1"}
 `, []string{
 			`agent "Payment": the name`, `agent "Payment": url is no address`, `agent "b": concurrency is -1`, `agent "b": batch is 11`,
 			`agent "b": header Authorization: the environment variable NONE is not set`, `agent "b": header Idempotency-Key is set by the agent itself`,
-			`agent "b": header X-Api-Key is a secret`, `99 tries`, `3 failures of 2 calls`,
+			`agent "b": header X-Api-Key is a secret`, `99 tries`, `3 failures of 2 calls`, `a window of 2000000000000 calls`,
 			`host shop.example is not among allow.hosts`, `plain http to shop.example`,
 			`operation "a b"`, `method "FETCH"`, `path "charges"`, `output is "xml"`, `its check has no path`, `{secret} is not known`,
 			`agent "c": url: 169.254.169.254 is link-local`, `agent "d": external means`, `agent "e": url is missing`,
