@@ -27,11 +27,12 @@ type SizeLimit struct {
 func (m SizeLimit) inline(def *Definition) int { return cmp.Or(m.Inline, InlineOrder(def)) }
 
 // Reserve is the size of the longest document of a task of this definition that holds no outputs and
-// no texts: a definition whose reserve is over the limit cannot be run.
+// no texts: a definition whose reserve is over the limit cannot be run. The order stands in that document; it is longer
+// than the hash of one that is kept apart.
 func (m SizeLimit) Reserve(def *Definition) int {
 	id := strings.Repeat("x", MaxID)
 	return m.Size(longest(def, &Task{
-		OrderID: id, Workflow: def.Name, Definition: DefinitionHash(nil), ContentHash: strings.Repeat("f", 64),
+		OrderID: id, Workflow: def.Name, Definition: DefinitionHash(nil),
 		Order:    json.RawMessage(strconv.Quote(strings.Repeat("x", m.inline(def)-2))),
 		Priority: "normal", ReplyTo: id, Created: 1, Steps: make([]Step, len(def.Steps)),
 	}))

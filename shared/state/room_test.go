@@ -443,7 +443,7 @@ func TestTheReserveCountsEveryMember(t *testing.T) {
 	}
 	look("task", reflect.ValueOf(longest))
 	want := []string{
-		"task Verdicts Accepted", "task Verdicts By", "task Verdicts Note", "task Attempts Undo",
+		"task ContentHash", "task Verdicts Accepted", "task Verdicts By", "task Verdicts Note", "task Attempts Undo",
 		"task Attempts Agent", "task Attempts Code", "task UndoneFor Text", "task Erased", "task Output", "task Removed",
 		"task Steps Output", "task Steps Error Message", "task Steps Corrected", "task Steps Progress",
 		"task Steps Answers", "task Steps Children", "task Steps Unknown", "task Unknown",
