@@ -423,10 +423,10 @@ func TestActionsOfOthers(t *testing.T) {
 			`number is &#34;&#34;; a whole number is meant`,
 		},
 		"an unknown command": {
-			url.Values{"kind": {"erase"}, "number": {"0"}, "token": form["token"]},
+			url.Values{"kind": {"forget"}, "number": {"0"}, "token": form["token"]},
 			nil,
 			200,
-			"there is no command &#34;erase&#34;",
+			"there is no command &#34;forget&#34;",
 		},
 		"an answer to no one": {
 			url.Values{"kind": {"answer"}, "number": {"0"}, "token": form["token"]},
