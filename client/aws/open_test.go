@@ -161,7 +161,7 @@ func TestReadOutputs(t *testing.T) {
 	want := aws.Outputs{Orders: at("OrdersTable"), Definitions: at("DefinitionsTable"),
 		Intake: at("IntakeUrl"), Control: at("ControlUrl"), Quarantine: at("QuarantineUrl"), Replies: at("RepliesUrl"),
 		Shards: 8, Finished: true, FairQueues: true, IntakeCommands: true, Paused: true, Application: at("ApplicationPolicy"), Operator: at("OperatorPolicy"), Concurrency: 40, Shared: 36,
-		Release: view.Release{Version: "(devel)", Tasks: 1, Messages: 2}, Requests: map[string]string{}, High: map[string]string{},
+		Release: view.Release{Version: "(devel)", Tasks: 1, Messages: 1}, Requests: map[string]string{}, High: map[string]string{},
 		Mappings: map[string]string{"requests-payment": "m-payment"}, Workflows: map[string]string{"Order": "HASH"}, Scheduled: []string{"order", "report"},
 		Dead:          map[string]string{"quarantine": at("QuarantineUrl"), "missed-sweeps": at("MissedSweepsUrl")},
 		SweepInterval: time.Minute, Deployment: "Shop/Engine", Scheduler: at("SchedulerFunction")}
