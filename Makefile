@@ -82,6 +82,10 @@ mutants-changed: ## Of these mutants those of what has changed, then others draw
 mutants-infra: need-node ## The mutants of the infrastructure (needs Node)
 	STEPKEEPER_NEED_NODE=1 JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20 $(GO) run ./verify/mutants/run -only infra/
 
+.PHONY: mutants-dynamo
+mutants-dynamo: ## The mutants of the DynamoDB store (needs npm and a JDK)
+	shared/dynamo/dynamotest/local.sh $(GO) run ./verify/mutants/run -only shared/dynamo/
+
 .PHONY: mutants-simulated
 mutants-simulated: ## Which mutants the simulator notices alone; it must notice all but those argued to be out of its reach
 	$(GO) run ./verify/mutants/run -by simulate
@@ -156,7 +160,7 @@ simulate-nightly: ## The same, deeper: pairs of faults, a million seeds, up to t
 
 .PHONY: nightly
 nightly: ## The deep searches, one after another; all of them run, and the last line names those that failed
-	@failed=; for target in test-deep test-peers "test-dynamo SEQUENCES=300" race-all mutants mutants-infra mutants-simulated \
+	@failed=; for target in test-deep test-peers "test-dynamo SEQUENCES=300" race-all mutants mutants-infra mutants-dynamo mutants-simulated \
 		"mutants-sampled N=60 ENOUGH=30s SEED=$$(date +%Y%m%d)" simulate-nightly "soak MINUTES=30" "fuzz FUZZTIME=2m"; do \
 		echo "=== make $$target"; $(MAKE) --no-print-directory $$target || failed="$$failed, $$target"; done; \
 	[ -z "$$failed" ] || { echo "failed$${failed#,}" >&2; exit 1; }
