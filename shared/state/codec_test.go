@@ -343,6 +343,16 @@ func TestUnwritableTasks(t *testing.T) {
 	}
 }
 
+// A service's output may hold bytes that are no UTF-8. They are replaced, as each reader of JSON does.
+func TestOutputsAreStoredAsUTF8(t *testing.T) {
+	task := usualTask()
+	task.Steps[0].Output = json.RawMessage("[\"a\xffb\"]")
+	got, err := state.DecodeTask(encode(t, task))
+	if err != nil || string(got.Steps[0].Output) != "[\"a\ufffdb\"]" {
+		t.Errorf("%q, %v", got.Steps[0].Output, err)
+	}
+}
+
 func FuzzDecodeTask(f *testing.F) {
 	f.Add(encode(f, usualTask()))
 	f.Add(encode(f, fullTask(f)))
