@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -79,6 +80,8 @@ func TestShownWhileUnderWay(t *testing.T) {
 	t.Parallel()
 	o := s.newOrder(t, "calm")
 	seen := make(chan struct{})
+	release := sync.OnceFunc(func() { close(seen) })
+	defer release()
 	s.remote.on(o.id, "link-1", "do", func(n int, _ call) (int, string) {
 		if n == 1 {
 			return down()
@@ -92,7 +95,7 @@ func TestShownWhileUnderWay(t *testing.T) {
 		k = o.task()
 		return k.Steps["link-1"].Attempt >= 2 && k.Steps["link-1"].LockedBy != ""
 	})
-	close(seen)
+	release()
 	st := k.Steps["link-1"]
 	if by := time.UnixMilli(st.CompleteBy); st.CompleteBy == 0 || time.Until(by) > time.Minute || k.CompleteBy != st.CompleteBy {
 		t.Errorf("the step is to be complete by %d, the order by %d", st.CompleteBy, k.CompleteBy)

@@ -158,7 +158,7 @@ type step struct {
 	LockedBy     string
 	CompleteBy   int64 // milliseconds since 1970
 	FailureCount int
-	Attempt      int
+	Attempt      int `json:"try"`
 }
 
 // task is what an item of Orders shows, read by a plain client.
@@ -198,12 +198,6 @@ func (o *order) task() task {
 	var k task
 	if err := json.Unmarshal([]byte(o.item()), &k); err != nil {
 		o.t.Fatalf("order %s: its item cannot be read: %v\n%s", o.id, err, o.item())
-	}
-	for name, st := range k.Steps {
-		if st.Attempt == 0 && st.ProcessState == "Processed" { // what follows from the rest is not stored (docs/document.md)
-			st.Attempt = st.FailureCount + 1
-			k.Steps[name] = st
-		}
 	}
 	return k
 }
