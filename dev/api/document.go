@@ -81,7 +81,7 @@ func readFormat(data []byte, to any) error {
 	}
 	err := json.Unmarshal(data, to)
 	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) { // what huma took for an integer
+	if errors.As(err, &wrong) { // huma took it for an integer
 		field := wrong.Field[strings.LastIndex(wrong.Field, ".")+1:] // the path begins with embedded types
 		return fmt.Errorf("%s: found %s; give a whole number of at most %d, in digits", field, wrong.Value, math.MaxInt)
 	}

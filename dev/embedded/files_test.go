@@ -121,7 +121,7 @@ func TestAProblemIsLoggedOnce(t *testing.T) {
 			return slices.ContainsFunc(s.Workflows(t.Context()), func(i view.WorkflowInfo) bool { return i.Name == name })
 		})
 	}
-	served("first") // by then the start has looked twice
+	served("first") // the start has looked twice before
 	w.writeAs("bad.yaml", "workflow: bad\nsteps: 1\n")
 	served("second")
 	served("third")

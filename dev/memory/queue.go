@@ -65,7 +65,7 @@ func (q *Queue) check(m *port.Message) error {
 	return nil
 }
 
-// longDelay is the longest delay with which a message is surely not one of very many.
+// longDelay is the longest delay for which a message keeps its value. Far more messages can wait for longer than that.
 const longDelay = 5 * time.Second
 
 func (q *Queue) add(m port.Message, sent, at time.Time) {

@@ -21,7 +21,7 @@ type operation interface {
 // transaction is what operations of one group see.
 type transaction struct {
 	*writer
-	cache  cache            // of what is stored
+	cache  cache            // heads of what is stored
 	heads  map[string]*head // tasks written in this transaction; nil: removed in it
 	stored []func()         // what to do once it is on the disk, before anyone is answered
 }

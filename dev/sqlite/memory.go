@@ -15,6 +15,6 @@ const largestPiece = 16 << 10
 // arguments. Pieces that cannot be had only cost that time.
 var keepMappings = sync.OnceFunc(func() {
 	for size := 16; size <= largestPiece; size *= 2 {
-		_, _ = libc.CString(strings.Repeat("-", size-1)) // with the zero byte at its end
+		_, _ = libc.CString(strings.Repeat("-", size-1)) // it gets a zero byte at its end
 	}
 })

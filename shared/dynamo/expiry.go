@@ -35,9 +35,9 @@ import (
 const (
 	endedSuffix      = "#ended"
 	contentAttribute = "Content"
-	erasedAttribute  = "Erased"  // of a content that was removed
-	hashMember       = "content" // of a task's document: the hash of content that is kept apart
-	orderMember      = "Order"   // of a task's document: content that is not
+	erasedAttribute  = "Erased"  // time at which the content was removed
+	hashMember       = "content" // the document's hash of content that is kept apart
+	orderMember      = "Order"   // the document's content that is not kept apart
 	statedBy         = "Version" // version of the order that set the content's time to live
 	// contentGrace is how much longer content is kept than its order, since items are removed in any order.
 	contentGrace = 7 * 24 * 60 * 60

@@ -155,7 +155,7 @@ func TestErasedContentStaysAway(t *testing.T) {
 	gone()
 	x.commit(1, port.DueBucket, port.ErrExists)
 	gone()
-	x.remove("a#ended") // as if orders did not expire
+	x.remove("a#ended") // orders that do not expire have none
 	x.commit(1, port.DueBucket, port.ErrExists)
 	gone()
 	if err := x.Erase(t.Context(), "a", "other"); err != nil {

@@ -58,7 +58,7 @@ const (
 
 var (
 	idPattern       = patternOf(letters+digits+"._:-", letters+digits+"._:-", 128)
-	taskPattern     = patternOf(letters+digits+"._:~-", letters+digits+"._:~-", 128) // of a child too, which has core.ChildMark in its ID
+	taskPattern     = patternOf(letters+digits+"._:~-", letters+digits+"._:~-", 128) // a child has core.ChildMark in its ID
 	workflowPattern = patternOf(small, small+digits+"-", 64)
 	replyToPattern  = patternOf(letters+digits, letters+digits+"._-", 80)
 	stepPattern     = patternOf(small, small+digits+"-", 40)

@@ -64,7 +64,7 @@ type Query struct {
 	// Oldest asks for the oldest of the selected records alone. Limit counts as 1, and Next is "".
 	// An adapter without an index of ended orders by age refuses it if the query selects these.
 	Oldest bool
-	Cursor string // from the page before; "" for the first
+	Cursor string // the page before gave it; "" for the first page
 }
 
 // Page is one page of a listing, newest first. Next is "" at the end.

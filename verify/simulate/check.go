@@ -244,7 +244,7 @@ func (m *move) identity() {
 		return
 	}
 	m.did("mixed")
-	if m.before.Unknown[laterField] != nil && m.after.Unknown[laterField] == nil && m.after.Erased == nil { // which removes it (P52)
+	if m.before.Unknown[laterField] != nil && m.after.Unknown[laterField] == nil && m.after.Erased == nil { // an erasure removes it (P52)
 		m.fail("mixed", "an older version of the program has dropped a field that it does not know")
 	}
 	if m.after.Version != m.before.Version+1 {

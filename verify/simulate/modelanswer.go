@@ -32,13 +32,8 @@ func (m *model) answer(c *message.Control) {
 		return
 	}
 	m.changed = true
-	var steps, counts []int
-	for i := range m.t.Steps {
-		d := &m.def.Steps[i]
-		if d.Answer != nil && (c.Step == d.Name || c.Step == "" && c.Name == d.Answer.Event) {
-			steps = append(steps, i)
-		}
-	}
+	steps := m.addressed(c)
+	var counts []int
 	for _, i := range steps {
 		yes, vote := m.takes(i, c)
 		if yes {
@@ -74,6 +69,17 @@ func (m *model) answer(c *message.Control) {
 		}
 	}
 	m.advance()
+}
+
+// addressed returns the steps that an answer is for.
+func (m *model) addressed(c *message.Control) (steps []int) {
+	for i := range m.t.Steps {
+		d := &m.def.Steps[i]
+		if d.Answer != nil && (c.Step == d.Name || c.Step == "" && c.Name == d.Answer.Event) {
+			steps = append(steps, i)
+		}
+	}
+	return steps
 }
 
 func lastEight(all []core.Verdict, v core.Verdict) []core.Verdict {

@@ -16,7 +16,7 @@ type costOptions struct {
 	app     *App
 	file    string // a workflow of the user's
 	steps   int    // instead of a file
-	agents  int    // that are deployed; 0: those of the workflow
+	agents  int    // deployed agents; 0 means those of the workflow
 	orders  int    // a month
 	service time.Duration
 	prices  string // file of prices that differ
