@@ -6,6 +6,10 @@ BIN      := bin
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.2
 # The working copy, for `stepkeeper init` and `stepkeeper agent new`: -trimpath leaves it out everywhere else.
 LDFLAGS  := -ldflags "-X 'github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/scaffold.builtFrom=$(CURDIR)'"
+# The build profile, taken by `make profile`. Only programs that are run for their speed are built with it: it
+# compiles every package once more.
+PROFILE  := cmd/stepkeeper/default.pgo
+export GOFLAGS := $(shell $(GO) env GOFLAGS) -pgo=off
 # What shares memory between goroutines; the whole suite is race-all.
 RACE_PKGS ?= $(addprefix ./,client client/aws dev/api dev/embedded dev/memory dev/sqlite functions/agent/worker functions/scheduler functions/supervisor shared/engine shared/sqs shared/state)
 # Of their tests those that compute alone, or wait for ten seconds, add nothing but time to it.
@@ -28,11 +32,11 @@ help: ## List the targets
 
 .PHONY: build
 build: ## Build bin/stepkeeper
-	$(GO) build -trimpath $(LDFLAGS) -o $(BIN)/stepkeeper ./cmd/stepkeeper
+	$(GO) build -trimpath -pgo=auto $(LDFLAGS) -o $(BIN)/stepkeeper ./cmd/stepkeeper
 
 .PHONY: install
 install: ## Install stepkeeper into $GOBIN, or $(go env GOPATH)/bin
-	$(GO) install -trimpath $(LDFLAGS) ./cmd/stepkeeper
+	$(GO) install -trimpath -pgo=auto $(LDFLAGS) ./cmd/stepkeeper
 
 .PHONY: test
 test: ## Run the tests that need nothing but Go; test-infra runs those of the templates
@@ -78,6 +82,10 @@ mutants-changed: ## Of these mutants those of what has changed, then others draw
 mutants-infra: need-node ## The mutants of the infrastructure (needs Node)
 	STEPKEEPER_NEED_NODE=1 JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20 $(GO) run ./verify/mutants/run -only infra/
 
+.PHONY: mutants-dynamo
+mutants-dynamo: ## The mutants of the DynamoDB store (needs npm and a JDK)
+	shared/dynamo/dynamotest/local.sh $(GO) run ./verify/mutants/run -only shared/dynamo/
+
 .PHONY: mutants-simulated
 mutants-simulated: ## Which mutants the simulator notices alone; it must notice all but those argued to be out of its reach
 	$(GO) run ./verify/mutants/run -by simulate
@@ -107,8 +115,34 @@ soak: build ## The long run: real processes killed, frozen, cut off, audited (MI
 	$(BIN)/soak -minutes $(MINUTES) -seed $(SEED) -binary $(BIN)/stepkeeper -report soak.json
 
 .PHONY: bench
-bench: build ## Measure; prints the figures and writes bench.json
-	$(GO) run ./verify/bench --out bench.json --binary $(BIN)/stepkeeper
+bench: build bench-programs ## Measure; prints the figures and writes bench.json
+	$(BIN)/bench --out bench.json --binary $(BIN)/stepkeeper --floor $(BIN)/floor
+
+.PHONY: bench-programs
+bench-programs:
+	$(GO) build -trimpath -pgo=off -o $(BIN)/floor ./verify/bench/floor
+	$(GO) build -trimpath -pgo=$(PROFILE) -o $(BIN)/bench ./verify/bench
+
+ROUNDS ?= 3
+
+.PHONY: bench-peers
+bench-peers: need-node bench-programs ## Measure beside Restate and DBOS, and write the tables of docs/performance.md (ROUNDS=3; Linux)
+	cd verify/peers && npm ci --silent --no-audit --no-fund && \
+		for engine in dbos restate; do $(GO) build -trimpath -o $(CURDIR)/$(BIN)/$$engine ./$$engine || exit 1; done && \
+		$(GO) run . -programs $(CURDIR)/$(BIN) -out $(CURDIR)/docs/performance.md -rounds $(ROUNDS)
+
+.PHONY: test-peers
+test-peers: ## Vet and test the module of bench-peers, which ./... does not contain; nightly
+	cd verify/peers && $(GO) vet ./... && $(GO) test ./...
+
+.PHONY: profile
+profile: ## Take the build profile of bin/stepkeeper anew, from the bench in the process and over HTTP
+	@# The bench runs in a folder whose name says nothing about this machine, because a profile holds it.
+	dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
+	$(GO) build -trimpath -pgo=off -o "$$dir/floor" ./verify/bench/floor && $(GO) build -trimpath -pgo=off -o "$$dir/bench" ./verify/bench && \
+	for part in throughput http; do \
+		"$$dir/bench" --only $$part --floor "$$dir/floor" --out "$$dir/bench.json" --cpuprofile "$$dir/$$part" || exit 1; done && \
+	$(GO) tool pprof -proto "$$dir/throughput" "$$dir/http" >"$$dir/merged" && mv "$$dir/merged" $(PROFILE) && ls -l $(PROFILE)
 
 .PHONY: cost
 cost: ## Measure what an order consumes on AWS, and what that costs (needs npm and a JDK)
@@ -126,7 +160,7 @@ simulate-nightly: ## The same, deeper: pairs of faults, a million seeds, up to t
 
 .PHONY: nightly
 nightly: ## The deep searches, one after another; all of them run, and the last line names those that failed
-	@failed=; for target in test-deep "test-dynamo SEQUENCES=300" race-all mutants mutants-infra mutants-simulated \
+	@failed=; for target in test-deep test-peers "test-dynamo SEQUENCES=300" race-all mutants mutants-infra mutants-dynamo mutants-simulated \
 		"mutants-sampled N=60 ENOUGH=30s SEED=$$(date +%Y%m%d)" simulate-nightly "soak MINUTES=30" "fuzz FUZZTIME=2m"; do \
 		echo "=== make $$target"; $(MAKE) --no-print-directory $$target || failed="$$failed, $$target"; done; \
 	[ -z "$$failed" ] || { echo "failed$${failed#,}" >&2; exit 1; }
@@ -181,8 +215,7 @@ smoke: build ## Send orders through a deployment and audit them: make smoke STAC
 	$(BIN)/stepkeeper smoke --stack $(STACK) $(if $(REGION),--region $(REGION)) $(ARGS)
 
 .PHONY: test-infra
-test-infra: need-node ## Test the templates (needs Node), and the Scheduler beside an earlier version of it (needs the history)
-	$(GO) test -count=1 -v ./functions/scheduler/bootstrap
+test-infra: need-node ## Test the templates (needs Node)
 	STEPKEEPER_NEED_NODE=1 JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20 $(GO) test -count=1 ./infra/...
 
 CHROMIUM ?= $(or $(shell command -v chromium || command -v chromium-browser || command -v google-chrome),chromium)

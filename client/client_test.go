@@ -273,6 +273,7 @@ func TestCommandsFillInNumberAndID(t *testing.T) {
 		message.Resubmit: func() (client.Verdict, error) {
 			return r.client.Resubmit(r.ctx, "o", client.NewDeadline(apitest.Now.Std()))
 		},
+		message.Erase:   func() (client.Verdict, error) { return r.client.Erase(r.ctx, "o", "ann", "asked to") },
 		message.Close:   func() (client.Verdict, error) { return r.client.Close(r.ctx, "o", "ann", "refunded by hand") },
 		message.Move:    func() (client.Verdict, error) { return r.client.Move(r.ctx, "o", client.Latest) },
 		message.Resolve: func() (client.Verdict, error) { return r.client.Resolve(r.ctx, "o", "charge", client.Happened) },
@@ -291,13 +292,13 @@ func TestCommandsFillInNumberAndID(t *testing.T) {
 		return core.Verdict{ID: c.ID, Command: string(c.Kind), Reason: "no", At: 1}, nil
 	}
 	_, err := r.client.Resubmit(r.ctx, "o", client.NewInput("charge", []byte(`{"a":`)))
-	if !errors.Is(err, client.ErrInvalid) || !strings.Contains(err.Error(), `the input for step "charge" is not JSON`) {
+	if !errors.Is(err, client.ErrInvalid) || !strings.Contains(err.Error(), `the input for step "charge": it is not JSON`) {
 		t.Error(err)
 	}
-	if _, err := r.client.Resubmit(r.ctx, "o", client.NewInput("charge", []byte(`{"a":1}`))); err != nil {
+	if _, err := r.client.Resubmit(r.ctx, "o", client.NewInput("charge", []byte(`{"a":1e400}`))); err != nil {
 		t.Fatal(err)
 	}
-	if got := r.backend.Commands[len(r.backend.Commands)-1]; got.Schema != 2 || got.Step != "charge" || string(got.Input) != `{"a":1}` {
+	if got := r.backend.Commands[len(r.backend.Commands)-1]; got.Schema != message.Schema || got.Step != "charge" || string(got.Input) != `{"a":1e400}` {
 		t.Errorf("%+v", got)
 	}
 	v, err := r.client.Undo(r.ctx, "o", client.CommandID("mine"), client.IfCommand(3))
@@ -574,6 +575,24 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	}
 	if n := elsewhere.Load(); n > 0 {
 		t.Errorf("%d requests went to the other host", n)
+	}
+}
+
+// A redirect whose address cannot be parsed is the same error, and not a broken connection.
+func TestARedirectWithoutAnAddress(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", "https://%zz/?secret=1")
+		w.WriteHeader(http.StatusFound)
+	}))
+	defer server.Close()
+	c, err := client.New(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Submit(t.Context(), client.Order{ID: "o", Workflow: "w"})
+	var e *client.Error
+	if !errors.As(err, &e) || e.Status != http.StatusFound || !strings.Contains(e.Error(), "a redirect to an address that is missing or cannot be read,") || strings.Contains(e.Error(), "zz") {
+		t.Errorf("the error is %v", err)
 	}
 }
 

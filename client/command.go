@@ -11,6 +11,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 	"github.com/stepkeeper/stepkeeper/shared/token"
 )
 
@@ -34,8 +35,8 @@ func IfCommand(number int) CommandOption {
 	return func(c *command) { c.Command, c.numbered = number, true }
 }
 
-// By says who sends the command, in at most 128 bytes, and why, in at most 512: both are kept with its verdict. Close has
-// them as arguments, Answer in its Reply.
+// By says who sends the command, in at most 128 bytes, and why, in at most 512: both are kept with its verdict. Close and
+// Erase have them as arguments, Answer in its Reply.
 func By(name, reason string) CommandOption {
 	return func(c *command) { c.By, c.Reason = name, reason }
 }
@@ -179,6 +180,13 @@ func (c *Client) Close(ctx context.Context, id, by, reason string, opts ...Comma
 	return c.command(ctx, command{Control: message.Control{Kind: message.Close, OrderID: id, By: by, Reason: reason}}, opts)
 }
 
+// Erase removes what an order that has ended holds of people's data: content, inputs, outputs, answers, texts and notes. States, times
+// and identity stay. by is who erases it, reason why: both stay with the order. An erased order takes no further command. A repeated Erase
+// is accepted.
+func (c *Client) Erase(ctx context.Context, id, by, reason string, opts ...CommandOption) (Verdict, error) {
+	return c.command(ctx, command{Control: message.Control{Kind: message.Erase, OrderID: id, By: by, Reason: reason}}, opts)
+}
+
 // command fills in what the caller left out. The ID is made once, so that a repeated attempt is
 // recognised (P5).
 func (c *Client) command(ctx context.Context, cmd command, opts []CommandOption) (Verdict, error) {
@@ -188,11 +196,10 @@ func (c *Client) command(ctx context.Context, cmd command, opts []CommandOption)
 	if err := message.CheckTexts(cmd.By, cmd.Reason); err != nil {
 		return Verdict{}, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
-	var value any
-	if err := json.Unmarshal(cmd.Input, &value); err != nil && len(cmd.Input) > 0 {
-		return Verdict{}, fmt.Errorf("%w: the input for step %q is not JSON: %w; write a JSON value, for instance {\"amount\": 12}", ErrInvalid, cmd.Step, err)
+	if err := rawjson.Check(cmd.Input, rawjson.MaxLevels); err != nil && len(cmd.Input) > 0 {
+		return Verdict{}, fmt.Errorf("%w: the input for step %q: %w; write a JSON value, for instance {\"amount\": 12}", ErrInvalid, cmd.Step, err)
 	}
-	cmd.Schema = cmd.Major()
+	cmd.Schema = message.Schema
 	if cmd.ID == "" {
 		cmd.ID = uuid.NewString()
 	}

@@ -62,8 +62,8 @@ func (h *overHTTP) Redrivable(ctx context.Context, queue string, body []byte) er
 			return fmt.Errorf("a %s is sent by the server itself, and again where it is due: discard it", c.Kind)
 		}
 	case port.Intake:
-		o, err := message.DecodeSubmit(body)
-		if err != nil {
+		o, command, err := message.IntakeOf(port.Delivery{Message: port.Message{Body: body}})
+		if err != nil || command != nil {
 			return err
 		}
 		all, err := h.Workflows(ctx)

@@ -206,17 +206,20 @@ func TestRedriveFromQuarantine(t *testing.T) {
 	r.quarantine(port.Intake, submission("good", "order"), "unknown-workflow")
 	r.quarantine(port.Intake, submission("elsewhere", "other"), "unknown-workflow")
 	r.quarantine(port.Intake, submission("large", "order")+strings.Repeat(" ", 50_000), "too large")
+	r.quarantine(port.Intake, `{"schema":1,"kind":"cancel","task":"early","id":"c"}`, "odd")
+	r.quarantine(port.Intake, `{"schema":1,"kind":"close","task":"ended","id":"c","command":0,"by":"app","reason":"r"}`, "odd")
+	r.quarantine(port.Intake, `{"schema":1,"kind":"answer","task":"gone2","id":"c","round":1,"value":"yes","token":"x"}`, "odd")
 	r.quarantine(port.Control, `{"schema":1,"kind":"undo","task":"gone","id":"c","command":0}`, "unknown-task")
 	r.quarantine(port.Control, `{"schema":1,"kind":"wake","task":"there"}`, "odd")
 	r.quarantine("nowhere", `{"schema":1,"task":"lost"}`, "odd")
 	r.quarantine(port.Replies,
 		`{"schema":1,"task":"repeating","output":"00000000.MC9hL2Fubg.dXllGwql4haxUySnKXUr6A"}`,
 		"odd 00000000.MC9hL2Fubg.dXllGwql4haxUySnKXUr6A")
-	r.quarantine(port.Tasks, `{"schema":2,"task":"child"}`, "odd")
+	r.quarantine(port.Tasks, `{"schema":1,"task":"child"}`, "odd")
 	r.send(port.Quarantine, "no envelope")
 	seen := r.look(port.Quarantine)
 	reported, err := r.redrive(client.Handling{Queue: port.Quarantine, All: true})
-	if err != nil || len(reported) != 9 {
+	if err != nil || len(reported) != 12 {
 		t.Fatalf("%+v, %v", reported, err)
 	}
 	if x := seen["repeating"]; x.Reason != "odd (token)" || !strings.Contains(string(x.Body), `"(token)"`) { // P39
@@ -224,6 +227,7 @@ func TestRedriveFromQuarantine(t *testing.T) {
 	}
 	for order, why := range map[string]string{"elsewhere": "there is no workflow other",
 		"large": "only its first 40000 bytes were kept", "gone": "there is no order gone",
+		"gone2": "there is no order gone2", "ended": "send this close to the control queue",
 		"there": "sent by the server itself", "repeating": "it held a token",
 		"lost": `"nowhere", which is none of this deployment`, "child": "only the Scheduler may send",
 		"no envelope": "it cannot be read"} {
@@ -231,13 +235,15 @@ func TestRedriveFromQuarantine(t *testing.T) {
 			t.Errorf("%s: %+v", order, x)
 		}
 	}
-	if x := reported[seen["good"].ID]; x.Result != client.Redriven || x.To != port.Intake {
-		t.Errorf("%+v", x)
+	for _, order := range []string{"good", "early"} {
+		if x := reported[seen[order].ID]; x.Result != client.Redriven || x.To != port.Intake {
+			t.Errorf("%s: %+v", order, x)
+		}
 	}
 	if x, err := r.client.Wait(t.Context(), "good"); err != nil || x.State != "Processed" {
 		t.Errorf("%+v, %v", x, err)
 	}
-	if left := r.look(port.Quarantine); len(left) != 8 || left["good"].ID != "" {
+	if left := r.look(port.Quarantine); len(left) != 10 || left["good"].ID != "" {
 		t.Errorf("%d are left", len(left))
 	}
 }

@@ -69,6 +69,10 @@ func doubtful(err error) bool {
 	return slices.ContainsFunc([]error{ErrConnection, ErrAnswer, context.Canceled, context.DeadlineExceeded}, func(kind error) bool { return errors.Is(err, kind) })
 }
 
+// codeStoreDamaged is the code of a server whose data is damaged. A later attempt fails too, until a person has
+// restored the data.
+const codeStoreDamaged = "store-damaged"
+
 func (e *Error) kind() error {
 	switch {
 	case e.Status == http.StatusNotFound:
@@ -79,7 +83,7 @@ func (e *Error) kind() error {
 		return ErrForbidden
 	case e.Status == http.StatusTooManyRequests:
 		return ErrBusy
-	case e.Status == http.StatusServiceUnavailable:
+	case e.Status == http.StatusServiceUnavailable && e.Code != codeStoreDamaged:
 		return ErrUnavailable
 	case e.Status >= 500:
 		return ErrInternal

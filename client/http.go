@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/redirect"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -56,9 +57,7 @@ func newHTTP(baseURL string, o httpOptions) (*overHTTP, error) {
 			ResponseHeaderTimeout: pollWait + answerTimeout,
 		}}
 	}
-	own := *c
-	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	h := &overHTTP{base: strings.TrimRight(u.String(), "/"), client: &own}
+	h := &overHTTP{base: strings.TrimRight(u.String(), "/"), client: redirect.Refused(*c)}
 	h.sdk = aws.Config{Region: "local", BaseEndpoint: &h.base, HTTPClient: h.client, Credentials: aws.AnonymousCredentials{}}
 	return h, nil
 }
@@ -89,16 +88,12 @@ func (h *overHTTP) send(ctx context.Context, method, path, contentType string, b
 	return nil, errorOf(resp)
 }
 
-// redirected names the host that a redirect points to. The rest of its address may hold a secret.
+// redirected names the address that a redirect points to.
 func redirected(resp *http.Response) error {
-	to := "another address"
-	if u, err := resp.Location(); err == nil && u.Host != "" {
-		to = fmt.Sprintf("%.200q", u.Scheme+"://"+u.Host)
-	}
 	return &Error{
 		Status: resp.StatusCode, Title: http.StatusText(resp.StatusCode),
 		Detail: fmt.Sprintf("the server answered with status %d, a redirect to %s, which is not followed;"+
-			" is there a proxy or a login page before the server? Give the address of Stepkeeper itself", resp.StatusCode, to),
+			" is there a proxy or a login page before the server? Give the address of Stepkeeper itself", resp.StatusCode, redirect.Target(resp)),
 	}
 }
 
@@ -212,6 +207,9 @@ func (h *overHTTP) Page(ctx context.Context, q Query, cursor string) (*view.Page
 	if q.OlderThan > 0 {
 		v.Set("olderThan", q.OlderThan.String())
 	}
+	if q.Oldest {
+		v.Set("oldest", "true")
+	}
 	if q.PageSize > 0 {
 		v.Set("limit", strconv.Itoa(q.PageSize))
 	}
@@ -253,7 +251,7 @@ func (h *overHTTP) Unattended(ctx context.Context, _ string) ([]Unattended, erro
 // fieldsOf are the members of a control message that the body of each command has, beside its ID, who sends it, and why.
 var fieldsOf = map[message.ControlKind][]string{
 	message.Cancel: {"run", "replyTo"}, message.Undo: {}, message.Resubmit: {"deadline", "definition", "step", "input"}, message.Resolve: {"step", "fact", "output"},
-	message.Move: {"definition"}, message.Close: {}, message.Answer: {"step", "value", "token"},
+	message.Move: {"definition"}, message.Close: {}, message.Erase: {}, message.Answer: {"step", "value", "token"},
 }
 
 // Command sends what the operation's schema knows of a control message.

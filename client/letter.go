@@ -82,9 +82,11 @@ func readable(queue string, body []byte) (err error) {
 	return err
 }
 
-// ofKnownOrder: replies and commands of an order that is not there would be refused again, but for an early Cancel.
+// ofKnownOrder returns an error for a reply or a command of an order that does not exist. It would be refused
+// again. A Cancel may come before its order.
 func (c *Client) ofKnownOrder(ctx context.Context, l *DeadLetter) error {
-	if l.Queue != port.Replies && l.Queue != port.Control || l.Kind == string(message.Cancel) {
+	needsOrder := l.Queue == port.Replies || l.Queue == port.Control || l.Kind == string(message.Answer)
+	if !needsOrder || l.Kind == string(message.Cancel) {
 		return nil
 	}
 	_, err := c.Submitted(ctx, l.OrderID)

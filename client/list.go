@@ -16,6 +16,7 @@ type Query struct {
 	Workflow  string
 	OlderThan time.Duration // created at least so long ago
 	PageSize  int           // orders fetched at once, 1 to 1000; 0: 100
+	Oldest    bool          // only the oldest of the orders that the fields above select
 
 	// These select among the orders of a page, here and not in the store: few of many orders take many pages.
 	Step     string // the step that failed, or one that the order waits in

@@ -176,23 +176,23 @@ func TestWhoMayWhat(t *testing.T) {
 	}
 	const status = "arn:aws:sqs:eu-central-1:123456789012:shop-status"
 	want := map[string][]string{
-		"SchedulerRole": slices.Concat(take("Intake", "Replies", "Control"), each("sqs:ChangeMessageVisibility", "Intake", "Replies", "Control"), each("dynamodb:GetItem", "Orders", "Tasks", "Definitions"),
-			each("dynamodb:PutItem", "Orders", "Tasks", "Definitions"), each("sqs:SendMessage", append(requests, "Control", "Quarantine", status)...),
+		"SchedulerRole": slices.Concat(take("Intake", "Replies", "Control"), each("sqs:ChangeMessageVisibility", "Intake", "Replies", "Control"), each("dynamodb:GetItem", "Orders", "Definitions"),
+			each("dynamodb:PutItem", "Orders", "Definitions"), each("sqs:SendMessage", append(requests, "Control", "Quarantine", status)...),
 			each("sns:Publish", "Alerts"), logs("Scheduler")),
-		"SupervisorRole": slices.Concat(each("dynamodb:Query", "Tasks/index/complete-by"), each("dynamodb:GetItem", "Orders", "Tasks", "Definitions"),
-			each("dynamodb:PutItem", "Tasks"), each("sqs:GetQueueAttributes", append([]string{"Replies", "Control"}, requests...)...), each("sqs:SendMessage", "Control", "MissedSweeps"),
+		"SupervisorRole": slices.Concat(each("dynamodb:Query", "Orders/index/complete-by"), each("dynamodb:GetItem", "Orders", "Definitions"),
+			each("dynamodb:PutItem", "Orders"), each("sqs:GetQueueAttributes", append([]string{"Replies", "Control"}, requests...)...), each("sqs:SendMessage", "Control", "MissedSweeps"),
 			each("sns:Publish", "Alerts"), logs("Supervisor")),
 		"AgentPaymentRole": slices.Concat(take("RequestsPayment"), each("sqs:ChangeMessageVisibility", "RequestsPayment"),
 			each("sqs:SendMessage", "Replies", "Quarantine"), logs("AgentPayment")),
 		"AgentShippingRole": slices.Concat(take("RequestsShipping"), each("sqs:ChangeMessageVisibility", "RequestsShipping"),
 			each("sqs:SendMessage", "Replies", "Quarantine"), each("dynamodb:GetItem", "LedgerShipping"), each("dynamodb:PutItem", "LedgerShipping"), logs("AgentShipping")),
 		"ScheduleRole": {"lambda:InvokeFunction Supervisor", "sqs:SendMessage MissedSweeps"},
-		"Operator": slices.Concat(each("sqs:SendMessage", append(requests, "Intake", "Control", "Replies")...), each("dynamodb:GetItem", "Orders", "Tasks", "Definitions"),
-			each("cloudformation:DescribeStacks", stackByName), each("dynamodb:Query", "Tasks/index/complete-by"),
+		"Operator": slices.Concat(each("sqs:SendMessage", append(requests, "Intake", "Control", "Replies")...), each("dynamodb:GetItem", "Orders", "Definitions"),
+			each("cloudformation:DescribeStacks", stackByName), each("dynamodb:Query", "Orders/index/complete-by"),
 			each("sqs:GetQueueAttributes", slices.Concat(requests, []string{"Intake", "Control", "Replies"}, dead)...),
 			each("lambda:GetEventSourceMapping", mapped...), each("cloudwatch:GetMetricData", "*"), each("sqs:ReceiveMessage", dead...), each("sqs:DeleteMessage", dead...),
 			each("sqs:ChangeMessageVisibility", dead...), each("sqs:ListMessageMoveTasks", dead...), each("sqs:StartMessageMoveTask", dead...), each("sqs:CancelMessageMoveTask", dead...)),
-		"Application": slices.Concat(each("sqs:SendMessage", "Intake"), each("dynamodb:GetItem", "Orders", "Tasks", "Definitions"),
+		"Application": slices.Concat(each("sqs:SendMessage", "Intake"), each("dynamodb:GetItem", "Orders", "Definitions"),
 			each("cloudformation:DescribeStacks", stackByName)),
 	}
 	for who, may := range want {
@@ -252,7 +252,7 @@ func TestNag(t *testing.T) {
 			p.CustomerManagedKey, p.EventBridgeRule, p.RemovalPolicy = true, true, awscdk.RemovalPolicy_DESTROY
 		},
 		"waiting": func(p *infra.Props) {
-			p.Paused, p.Tables = true, infra.Tables{Orders: tableOf + "Orders", Tasks: tableOf + "Tasks", Definitions: tableOf + "Definitions"}
+			p.Paused, p.Tables = true, infra.Tables{Orders: tableOf + "Orders", Definitions: tableOf + "Definitions"}
 		},
 	} {
 		_, stack := newStack("Nag")

@@ -225,12 +225,15 @@ func TestRefused(t *testing.T) {
 				write("b.yaml", "workflow: order1\nsteps:\n  a: "+strings.Replace(step, "58s", "1s", 1)+"\n"))
 		}, []string{`agents "pay-1" and "pay1"`, `agents "payment" and "payment-dead"`, "workflows order-1 and order1"}},
 		{"tables elsewhere", func(p *infra.Props) {
-			p.Tables = infra.Tables{Orders: "arn:aws:dynamodb:eu-west-1:123456789012:table/Orders", Tasks: "arn:aws:dynamodb:eu-central-1:999999999999:table/Tasks"}
+			p.Tables = infra.Tables{Orders: "arn:aws:dynamodb:eu-west-1:123456789012:table/Orders", Definitions: "arn:aws:dynamodb:eu-central-1:999999999999:table/Definitions"}
 			p.Replicas = []infra.Replica{{Region: region}}
-		}, []string{"Tables.Orders is in eu-west-1 and the stack in eu-central-1", "Tables.Tasks is of account 999999999999", "Replicas[0] is the stack's own Region"}},
+		}, []string{"Tables.Orders is in eu-west-1 and the stack in eu-central-1", "Tables.Definitions is of account 999999999999", "Replicas[0] is the stack's own Region"}},
 		{"an external agent of another account", func(p *infra.Props) {
 			p.Agents["notification"] = infra.Agent{External: true, SenderARNs: []string{"arn:aws:iam::999999999999:role/mailer"}}
 		}, []string{`agent "notification": SenderARNs has arn:aws:iam::999999999999:role/mailer of account 999999999999`, "assume one there"}},
+		{"an operator of another account", func(p *infra.Props) {
+			p.Operators = []string{"arn:aws:iam::123456789012:role/near", "arn:aws:iam::999999999999:user/far"}
+		}, []string{"Operators has arn:aws:iam::999999999999:user/far of account 999999999999, and the stack is of " + account, "assume a role of the stack's account"}},
 		{"build that fails", func(p *infra.Props) {
 			p.Agents["payment"] = infra.Agent{Folder: filepath.Dir(write("main.go", "package main\n\nfunc main() { nothing() }\n"))}
 			p.Build = func(b build.Binary) error {
@@ -269,7 +272,7 @@ func TestProps(t *testing.T) {
 			"exactly one of HTTP, Folder, Function and External must be set, not 0", "Timeout is 1s", "Memory is 64", "secret TOKEN must be made with",
 			"Replicas[0]", `ReplyTo "control"`, "there is no scope", `AlarmEmail is "ops"`, `Operators has "ops"`, `Operators has "arn:aws:sts`, `SenderARNs has "arn:aws:iam::123456789012:role/*"`, `SenderIDs has "mailer"`,
 			"Subnets and SecurityGroups are for", "Environment must not set AWS_REGION", "Environment must not set TOKEN", "PagesPerSweep is 10001", "Tuning.ReservedSchedulers is 5; 11 to 1000", `agent "mail": Reserved is 3; 5 to 1000`,
-			`Tables.Orders is "orders"`, "one of Orders and Tasks", `Tables.Ledgers: there is no agent "missing"`, "Tuning.Warm.Index is 100 writes", "Tuning.Warm.Orders is for a table that the deployment makes",
+			`Tables.Orders is "orders"`, `Tables.Ledgers: there is no agent "missing"`, "Tuning.Warm.Index is 100 writes", "Tuning.Warm.Orders is for a table that the deployment makes",
 		} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%q is not reported in\n%s", want, text)
@@ -287,6 +290,24 @@ func TestProps(t *testing.T) {
 		},
 		ReplyTo: map[string]awssqs.IQueue{"control": nil},
 	})
+}
+
+// A function of another account cannot have an event source mapping of the stack's.
+func TestAFunctionElsewhere(t *testing.T) {
+	needNode(t)
+	_, stack := newStack("Elsewhere")
+	p := shop(stack)
+	p.Agents["shipping"] = infra.Agent{Function: awslambda.Function_FromFunctionAttributes(stack, str("Function"), &awslambda.FunctionAttributes{
+		FunctionArn: str("arn:aws:lambda:eu-central-1:999999999999:function:f"),
+		Role:        awsiam.Role_FromRoleArn(stack, str("Far"), str("arn:aws:iam::999999999999:role/f"), nil),
+	})}
+	defer func() {
+		want := `agent "shipping" has a Function of account 999999999999, and the stack is of ` + account
+		if text := fmt.Sprint(recover()); !strings.Contains(text, want) {
+			t.Errorf("%s; want %q", text, want)
+		}
+	}()
+	infra.NewStepkeeper(stack, "Engine", p)
 }
 
 // A function of the app's own, and a queue, that cannot serve.

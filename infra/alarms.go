@@ -52,9 +52,8 @@ func (s *Stepkeeper) addAlarms() {
 		s.notCalledAlarm(name)
 	}
 	s.throttleAlarm("Orders", "table Orders", s.orders, "")
-	s.throttleAlarm("Tasks", "table Tasks", s.tasks, "")
 	s.throttleAlarm("Definitions", "table Definitions", s.definitions, "")
-	s.throttleAlarm("Index", "the index of table Tasks", s.tasks, dynamo.IndexName)
+	s.throttleAlarm("Index", "the index of table Orders", s.orders, dynamo.IndexName)
 	for _, name := range sorted(s.ledgers) {
 		s.throttleAlarm("Ledger"+pascal(name), "the ledger of agent "+name, s.ledgers[name], "")
 	}

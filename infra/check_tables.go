@@ -2,6 +2,7 @@ package infra
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -22,7 +23,7 @@ var tableARN = regexp.MustCompile(`^arn:[a-z-]+:dynamodb:([a-z0-9-]+):([0-9]{12}
 
 // given lists the ARNs of tables that are there already.
 func (t Tables) given() map[string]string {
-	given := map[string]string{"Orders": t.Orders, "Tasks": t.Tasks, "Definitions": t.Definitions}
+	given := map[string]string{"Orders": t.Orders, "Definitions": t.Definitions}
 	for agent, arn := range t.Ledgers {
 		given["Ledgers["+agent+"]"] = arn
 	}
@@ -37,9 +38,6 @@ func (c *checker) tables(p Props) {
 			c.wrong("Tables.%s is %.300q; the ARN of a table is meant", what, arn)
 		}
 	}
-	if (t.Orders == "") != (t.Tasks == "") {
-		c.wrong("Tables names one of Orders and Tasks; they belong together")
-	}
 	for _, agent := range slices.Sorted(maps.Keys(t.Ledgers)) {
 		if _, there := p.Agents[agent]; !there {
 			c.wrong("Tables.Ledgers: there is no agent %q", agent)
@@ -48,13 +46,13 @@ func (c *checker) tables(p Props) {
 	if t.KeyARN != "" && len(given) == 0 {
 		c.wrong("Tables.KeyARN is for tables that are there already, and none is named")
 	}
-	warmed := map[string]Throughput{"Orders": warm.Orders, "Tasks": warm.Tasks, "Index": warm.Index}
+	warmed := map[string]Throughput{"Orders": warm.Orders, "Index": warm.Index}
 	for _, what := range slices.Sorted(maps.Keys(warmed)) {
 		w := warmed[what]
 		if w.Writes != 0 && w.Writes < leastWarmWrites || w.Reads != 0 && w.Reads < leastWarmReads {
 			c.wrong("Tuning.Warm.%s is %d writes and %d reads; %d and %d are the least, which every table has", what, w.Writes, w.Reads, leastWarmWrites, leastWarmReads)
 		}
-		if w != (Throughput{}) && (what == "Orders" && t.Orders != "" || what != "Orders" && t.Tasks != "") {
+		if w != (Throughput{}) && t.Orders != "" {
 			c.wrong("Tuning.Warm.%s is for a table that the deployment makes; warm the one that is there by hand", what)
 		}
 	}
@@ -88,20 +86,51 @@ func (p Props) placed(scope constructs.Construct) error {
 			c.wrong("Replicas[%d] is the stack's own Region, %s", i, r.Region)
 		}
 	}
-	c.accounts(p.Agents, *stack.Account())
+	c.accounts(p, *stack.Account())
 	return errors.Join(c.problems...)
 }
 
-const sameAccount = "an external agent must run with a role of the stack's account: let its process assume one there"
+const (
+	sameAccount     = "an external agent must run with a role of the stack's account: let its process assume one there"
+	operatorAccount = "the policies Operator cannot be attached in another account, and the queues and tables allow it nothing: let operators assume a role of the stack's account"
+	functionAccount = "an event source mapping must be of the account of its function: make the function in the stack's account, or make the agent external with a role there"
+)
 
-// accounts refuses external agents of other accounts: the policies of the queues and of the key allow them nothing.
-func (c *checker) accounts(agents map[string]Agent, own string) {
-	for _, name := range slices.Sorted(maps.Keys(agents)) {
-		for _, arn := range agents[name].SenderARNs {
-			parts := strings.Split(arn, ":")
-			if !strings.Contains(arn, "${Token[") && len(parts) > 4 && elsewhere(own, parts[4]) {
-				c.wrong("agent %q: SenderARNs has %s of account %s, and the stack is of %s; %s", name, arn, parts[4], own, sameAccount)
-			}
+// outsider is a principal or a function from outside of the app.
+type outsider struct{ what, account, advice string }
+
+// outsiders lists those whose account is known.
+func (p Props) outsiders() (all []outsider) {
+	add := func(what, arn, advice string) {
+		if parts := strings.Split(arn, ":"); !strings.Contains(arn, "${Token[") && len(parts) > 4 {
+			all = append(all, outsider{what + " has " + arn, parts[4], advice})
+		}
+	}
+	for _, arn := range p.Operators {
+		add("Operators", arn, operatorAccount)
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Agents)) {
+		a := p.Agents[name]
+		for _, arn := range a.SenderARNs {
+			add(fmt.Sprintf("agent %q: SenderARNs", name), arn, sameAccount)
+		}
+		if a.Function != nil && !*awscdk.Token_IsUnresolved(a.Function.Env().Account) {
+			all = append(all, outsider{fmt.Sprintf("agent %q has a Function", name), *a.Function.Env().Account, functionAccount})
+		}
+	}
+	return all
+}
+
+// accounts refuses operators, external agents and functions of other accounts, which cannot work. If the account of the stack is not known
+// at synthesis, they must be of one account.
+func (c *checker) accounts(p Props, own string) {
+	all, of := p.outsiders(), "the stack is of "
+	if len(all) > 0 && *awscdk.Token_IsUnresolved(&own) {
+		own, of = all[0].account, all[0].what+" of account "
+	}
+	for _, o := range all {
+		if elsewhere(own, o.account) {
+			c.wrong("%s of account %s, and %s%s; %s", o.what, o.account, of, own, o.advice)
 		}
 	}
 }

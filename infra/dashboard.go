@@ -56,8 +56,7 @@ func (s *Stepkeeper) throttled() (all []awscloudwatch.IMetric) {
 		all = append(all, throttles("Read", "Reads of "+what, t, index), throttles("Write", "Writes of "+what, t, index))
 	}
 	add("Orders", s.orders, "")
-	add("Tasks", s.tasks, "")
-	add("the index", s.tasks, dynamo.IndexName)
+	add("the index", s.orders, dynamo.IndexName)
 	add("Definitions", s.definitions, "")
 	for _, name := range sorted(s.ledgers) {
 		add("the ledger of "+name, s.ledgers[name], "")

@@ -13,16 +13,20 @@ import (
 )
 
 // GrantSubmit lets a role or user of the app submit orders, follow and cancel them, and answer a step with a
-// token. A principal from outside of the app gets the policy Application. A program that answers without a
+// token. It panics for a principal of another account, as the other grants do. A principal from outside of the app gets the policy Application. A program that answers without a
 // token, in the name of a person or another system, needs engine.Control().GrantSendMessages(role): with it
 // the program can send every command.
 func (s *Stepkeeper) GrantSubmit(to awsiam.IGrantable) {
+	if account := to.GrantPrincipal().PrincipalAccount(); account != nil {
+		s.refuseElsewhere("GrantSubmit: the principal", *account, "let applications assume a role of the stack's account, or put a queue or function of this account between")
+	}
 	grant(to, s.applicationAccess())
 }
 
-// GrantOperate lets a role do all that an operator does, putting dead letters back included. A principal
+// GrantOperate lets a role of the stack's account do all that an operator does, putting dead letters back included. A principal
 // from outside of the app gets the policies Operator, and stands among Props.Operators.
 func (s *Stepkeeper) GrantOperate(role awsiam.IRole) {
+	s.refuseElsewhere("GrantOperate: the role", *role.Env().Account, operatorAccount)
 	// As statements they would be more than a role holds inline. They are attached to the role, not the role
 	// to them: they name the mappings, so that the role of an agent's function would depend on itself.
 	for _, policy := range s.operator {
@@ -42,10 +46,7 @@ func (s *Stepkeeper) GrantAgent(agent string, role awsiam.IRole) {
 	if !there || !a.External {
 		panic(fmt.Errorf("stepkeeper %s: GrantAgent: %q is no external agent of it", *s.Construct.Node().Id(), agent))
 	}
-	if own, account := *awscdk.Stack_Of(s.Construct).Account(), *role.Env().Account; elsewhere(own, account) {
-		panic(fmt.Errorf("stepkeeper %s: GrantAgent: the role of agent %q is of account %s and the stack of %s; %s",
-			*s.Construct.Node().Id(), agent, account, own, sameAccount))
-	}
+	s.refuseElsewhere(fmt.Sprintf("GrantAgent: the role of agent %q", agent), *role.Env().Account, sameAccount)
 	grant(role, s.roleAccess(agent, a))
 	if own, made := role.(awsiam.Role); made && (len(a.SenderARNs) == 0 || len(a.SenderIDs) > 0) {
 		s.senderIDs[agent] = append(s.senderIDs[agent], *own.RoleId())
@@ -64,6 +65,13 @@ func (s *Stepkeeper) AllowLoop(f awslambda.IFunction) {
 	if own, made := f.(awslambda.Function); !made || !allowLoop(own) {
 		panic(fmt.Errorf("stepkeeper %s: AllowLoop: the function was made elsewhere; set RecursiveLoop: Allow there",
 			*s.Construct.Node().Id()))
+	}
+}
+
+// refuseElsewhere panics if what gets rights is known to be of another account.
+func (s *Stepkeeper) refuseElsewhere(what, account, advice string) {
+	if own := *awscdk.Stack_Of(s.Construct).Account(); elsewhere(own, account) {
+		panic(fmt.Errorf("stepkeeper %s: %s is of account %s and the stack of %s; %s", *s.Construct.Node().Id(), what, account, own, advice))
 	}
 }
 

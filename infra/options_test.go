@@ -35,7 +35,7 @@ func TestStandby(t *testing.T) {
 		in = stack
 		p.Paused = true
 		p.Tables = infra.Tables{
-			Orders: tableOf + "Shop-Orders", Tasks: tableOf + "Shop-Tasks", Definitions: tableOf + "Shop-Definitions",
+			Orders: tableOf + "Shop-Orders", Definitions: tableOf + "Shop-Definitions",
 			Ledgers: map[string]string{"shipping": tableOf + "Shop-Ledger", "notification": tableOf + "Shop-Notices"},
 			KeyARN:  "arn:aws:kms:" + region + ":" + account + ":key/k",
 		}
@@ -43,12 +43,12 @@ func TestStandby(t *testing.T) {
 	same(t, "tables made", len(x.of("AWS::DynamoDB::GlobalTable")), 0)
 	same(t, "warnings", warnings(in), "[]")
 	for _, function := range []string{"Scheduler", "Supervisor"} {
-		for variable, want := range map[string]string{"ORDERS": "Shop-Orders", "TASKS": "Shop-Tasks", "DEFINITIONS": "Shop-Definitions"} {
+		for variable, want := range map[string]string{"ORDERS": "Shop-Orders", "DEFINITIONS": "Shop-Definitions"} {
 			same(t, function+": "+variable, at(variables(x, function), "STEPKEEPER_"+variable), want)
 		}
 	}
 	same(t, "ledger", at(variables(x, "AgentShipping"), "STEPKEEPER_LEDGER"), "Shop-Ledger")
-	same(t, "output", x.Outputs["EngineTasksTable"].Value, "Shop-Tasks")
+	same(t, "output", x.Outputs["EngineOrdersTable"].Value, "Shop-Orders")
 	same(t, "output paused", x.Outputs["EnginePaused"].Value, "true")
 
 	got := map[string][]string{}
@@ -63,7 +63,7 @@ func TestStandby(t *testing.T) {
 		}
 	}
 	same(t, "who may use them", got, "map[AgentNotificationRole:[Ledger TablesKey] AgentShippingRole:[Ledger TablesKey] Application:[Read TablesKey] Operator:[Read TablesKey List] "+
-		"SchedulerRole:[OrdersAndTasks Definitions TablesKey] SupervisorRole:[Due Tasks OrdersAndDefinitions TablesKey]]")
+		"SchedulerRole:[Orders Definitions TablesKey] SupervisorRole:[Due Orders Definitions TablesKey]]")
 	for _, p := range loose(x) {
 		t.Error(p)
 	}
@@ -88,7 +88,7 @@ func TestRestoredTables(t *testing.T) {
 	var in awscdk.Stack
 	x := template(t, func(stack awscdk.Stack, p *infra.Props) {
 		in = stack
-		p.Tables = infra.Tables{Orders: tableOf + "Orders-2", Tasks: tableOf + "Tasks-2"}
+		p.Tables = infra.Tables{Orders: tableOf + "Orders-2"}
 	})
 	same(t, "tables made", slices.Sorted(maps.Keys(x.of("AWS::DynamoDB::GlobalTable"))), "[Definitions LedgerNotification LedgerShipping]")
 	if w := strings.Join(warnings(in), " "); !strings.Contains(w, "does not name Definitions, Ledgers[notification], Ledgers[shipping]") {
@@ -101,7 +101,7 @@ func TestTuning(t *testing.T) {
 	x := template(t, func(_ awscdk.Stack, p *infra.Props) {
 		p.PagesPerSweep, p.FairQueues = 200, true
 		p.Tuning.SystemLogLevel, p.Tuning.ReservedSchedulers = awslambda.SystemLogLevel_INFO, 60
-		p.Tuning.Warm = infra.Warm{Orders: infra.Throughput{Writes: 4_000}, Tasks: infra.Throughput{Writes: 20_000}, Index: infra.Throughput{Writes: 8_000, Reads: 15_000}}
+		p.Tuning.Warm = infra.Warm{Orders: infra.Throughput{Writes: 20_000}, Index: infra.Throughput{Writes: 8_000, Reads: 15_000}}
 		a := p.Agents["payment"]
 		a.Reserved = 10
 		p.Agents["payment"] = a
@@ -115,9 +115,8 @@ func TestTuning(t *testing.T) {
 	same(t, "reserved agents", functions["AgentPayment"].Properties["ReservedConcurrentExecutions"], 10)
 	same(t, "other agents", functions["AgentShipping"].Properties["ReservedConcurrentExecutions"], nil)
 	same(t, "output of what runs without reserved concurrency", x.Outputs["EngineSharedConcurrency"].Value, 3*5+1)
-	same(t, "warm Tasks", tables["Tasks"].Properties["WarmThroughput"], "map[ReadUnitsPerSecond:12000 WriteUnitsPerSecond:20000]")
-	same(t, "warm index", at(tables["Tasks"].Properties, "GlobalSecondaryIndexes", 0, "WarmThroughput"), "map[ReadUnitsPerSecond:15000 WriteUnitsPerSecond:8000]")
-	same(t, "warm Orders", tables["Orders"].Properties["WarmThroughput"], "map[ReadUnitsPerSecond:12000 WriteUnitsPerSecond:4000]")
+	same(t, "warm index", at(tables["Orders"].Properties, "GlobalSecondaryIndexes", 0, "WarmThroughput"), "map[ReadUnitsPerSecond:15000 WriteUnitsPerSecond:8000]")
+	same(t, "warm Orders", tables["Orders"].Properties["WarmThroughput"], "map[ReadUnitsPerSecond:12000 WriteUnitsPerSecond:20000]")
 
 	x = template(t, nil)
 	same(t, "Orders by default", x.of("AWS::DynamoDB::GlobalTable")["Orders"].Properties["WarmThroughput"], nil)
@@ -247,20 +246,76 @@ func TestMappingsAreReported(t *testing.T) {
 	same(t, "mappings of 20 agents, of two queues for high priority too", reported, 3+20+2)
 }
 
-// A role of another account can be no external agent.
-func TestGrantAgentElsewhere(t *testing.T) {
+// Rights are granted to nothing of another account: they would have no effect there.
+func TestGrantsElsewhere(t *testing.T) {
 	needNode(t)
 	_, stack := newStack("Test")
 	p := shop(stack)
 	p.Agents["notification"] = infra.Agent{External: true}
 	engine := infra.NewStepkeeper(stack, "Engine", p)
-	defer func() {
-		want := "the role of agent \"notification\" is of account 999999999999 and the stack of " + account
-		if text := fmt.Sprint(recover()); !strings.Contains(text, want) {
-			t.Errorf("%s; want %q", text, want)
+	far := awsiam.Role_FromRoleArn(stack, str("Mailer"), str("arn:aws:iam::999999999999:role/mailer"), nil)
+	for what, grant := range map[string]func(){
+		`GrantAgent: the role of agent "notification"`: func() { engine.GrantAgent("notification", far) },
+		"GrantOperate: the role":                       func() { engine.GrantOperate(far) },
+		"GrantSubmit: the principal":                   func() { engine.GrantSubmit(far) },
+	} {
+		func() {
+			defer func() {
+				want := what + " is of account 999999999999 and the stack of " + account
+				if text := fmt.Sprint(recover()); !strings.Contains(text, want) {
+					t.Errorf("%s; want %q", text, want)
+				}
+			}()
+			grant()
+		}()
+	}
+}
+
+// If the account of the stack is not known at synthesis, principals of two accounts are refused, and one of another account is possible.
+func TestAccountsWithoutEnv(t *testing.T) {
+	needNode(t)
+	synthesize := func(id string, change func(awscdk.Stack, *infra.Props)) (reported, warned string) {
+		stack := awscdk.NewStack(awscdk.NewApp(&awscdk.AppProps{AnalyticsReporting: jsii.Bool(false)}), &id, nil)
+		p := shop(stack)
+		change(stack, p)
+		defer func() {
+			if r := recover(); r != nil {
+				reported = fmt.Sprint(r)
+			}
+			warned = strings.Join(warnings(stack), " ")
+		}()
+		infra.NewStepkeeper(stack, "Engine", p)
+		return "", ""
+	}
+	function := func(stack awscdk.Stack, p *infra.Props) {
+		role := awsiam.Role_FromRoleArn(stack, str("Far"), str("arn:aws:iam::999999999999:role/f"), nil)
+		p.Agents["shipping"] = infra.Agent{Function: awslambda.Function_FromFunctionAttributes(stack, str("Function"), &awslambda.FunctionAttributes{
+			FunctionArn: str("arn:aws:lambda:eu-central-1:999999999999:function:f"), Role: role,
+		})}
+	}
+	for _, x := range []struct {
+		name, operator, refused, warned string
+		change                          func(awscdk.Stack, *infra.Props)
+	}{
+		{"none", "", "", "", func(awscdk.Stack, *infra.Props) {}},
+		{"one", "arn:aws:iam::999999999999:role/ops", "", "Operators has arn:aws:iam::999999999999:role/ops of account 999999999999", func(awscdk.Stack, *infra.Props) {}},
+		{"function", "", "", `agent "shipping" has a Function of account 999999999999`, function},
+		{"same", "arn:aws:iam::999999999999:role/ops", "", "of account 999999999999", function},
+		{"other", "arn:aws:iam::111122223333:role/ops", `agent "shipping" has a Function of account 999999999999, and Operators has arn:aws:iam::111122223333:role/ops of account 111122223333`, "", function},
+	} {
+		reported, warned := synthesize(x.name, func(stack awscdk.Stack, p *infra.Props) {
+			if x.operator != "" {
+				p.Operators = []string{x.operator}
+			}
+			x.change(stack, p)
+		})
+		if !strings.Contains(reported, x.refused) || (x.refused == "") != (reported == "") {
+			t.Errorf("%s: refused with %q, want %q", x.name, reported, x.refused)
 		}
-	}()
-	engine.GrantAgent("notification", awsiam.Role_FromRoleArn(stack, str("Mailer"), str("arn:aws:iam::999999999999:role/mailer"), nil))
+		if x.refused == "" && (!strings.Contains(warned, x.warned) || (x.warned == "") == strings.Contains(warned, "set StackProps.Env")) {
+			t.Errorf("%s: warned of %q, want %q", x.name, warned, x.warned)
+		}
+	}
 }
 
 // Grants name what is allowed, and let the queues know.

@@ -21,8 +21,7 @@ const OutputVersion = "1"
 func (s *Stepkeeper) addOutputs() {
 	s.output("Version", OutputVersion, "version of these outputs")
 	s.output("Deployment", *s.stackName(), "dimension of its metrics")
-	s.output("OrdersTable", *s.orders.TableName(), "orders as received")
-	s.output("TasksTable", *s.tasks.TableName(), "state store")
+	s.output("OrdersTable", *s.orders.TableName(), "state store")
 	s.output("DefinitionsTable", *s.definitions.TableName(), "compiled workflows")
 	s.output("Shards", *jsii.Sprintf("%d", s.props.Shards), "shards of the index")
 	s.output("Finished", *jsii.Sprintf("%t", s.props.FinishedOrders), "whether ended orders are in the index")

@@ -104,7 +104,7 @@ func (s *Stepkeeper) applicationAccess() []awsiam.PolicyStatement {
 	}
 	statements := []awsiam.PolicyStatement{
 		allow("Send", send, to...),
-		allow("Read", get, s.orders.TableArn(), s.tasks.TableArn(), s.definitions.TableArn()),
+		allow("Read", get, s.orders.TableArn(), s.definitions.TableArn()),
 		allow(stackOutputs, []string{"cloudformation:DescribeStacks"}, s.stackARN()),
 	}
 	if s.key != nil {
@@ -144,7 +144,7 @@ func (s *Stepkeeper) operatorAccess() []awsiam.PolicyStatement {
 	}
 	return append(access,
 		allow("Command", send, s.queues[port.Control].queue.QueueArn()),
-		allow("List", query, index(s.tasks)),
+		allow("List", query, index(s.orders)),
 		allow("Depths", attributes, append(all, dead...)...),
 		allow("Mappings", []string{"lambda:GetEventSourceMapping"}, mappings...), // listing them knows no resources
 		allow("DeadLetters", []string{

@@ -31,8 +31,8 @@ type Props struct {
 	// RemovalPolicy of tables, queues, key and logs; default RETAIN, with deletion protection of
 	// the tables. DESTROY is for trying things out.
 	RemovalPolicy awscdk.RemovalPolicy
-	// Operators are ARNs of roles and users that may put messages of a dead-letter queue back where
-	// they came from. Except for them only the functions may send to the internal queues.
+	// Operators are ARNs of roles and users of the stack's account that may put messages of a dead-letter queue
+	// back where they came from. Except for them only the functions may send to the internal queues.
 	Operators []string
 
 	// SweepInterval is how often the Supervisor looks for what is overdue: whole minutes, 1 m (default) to
@@ -50,8 +50,10 @@ type Props struct {
 	Shards int
 	// FinishedOrders keeps ended orders in the index too, for listings: one more write per order.
 	FinishedOrders bool
-	// TaskTTL is how long an ended task is kept, 1 h to 10 years; 0: for ever. The order itself
-	// stays (P26).
+	// TaskTTL is how long an order is kept after its end, 1 h to 10 years. 0 means for ever. Of an expired order a small
+	// item stays, so that its ID never runs again. It costs one write and one read an order, and one more write for
+	// each KiB of an order that is kept apart. To keep orders for ever later, set 10 years: without TaskTTL
+	// new orders do not look for the IDs of expired ones.
 	TaskTTL time.Duration
 	// TokenKeys is the secret of another stack with the keys of the tokens of answers (P39), for one that goes on with its tables.
 	// Default: where a workflow makes tokens, a secret of its own, with one key that AWS makes.
@@ -100,18 +102,17 @@ type Replica struct {
 }
 
 // Tables are ARNs of tables of the deployment's own account and Region, with the keys and the index
-// that the construct's own have. One that is not named is made, or stays. Orders and Tasks belong
-// together: both or neither.
+// that the construct's own have. One that is not named is made, or stays.
 type Tables struct {
-	Orders, Tasks, Definitions string
-	Ledgers                    map[string]string // by agent
+	Orders, Definitions string
+	Ledgers             map[string]string // keys are agents
 	// KeyARN is of the key that encrypts them, where it is not the deployment's own.
 	KeyARN string
 }
 
 // Warm is what new tables serve from their first second on. It may be raised later, never lowered,
 // and what is above AWS's own is billed once. Not for tables that are there already.
-type Warm struct{ Orders, Tasks, Index Throughput }
+type Warm struct{ Orders, Index Throughput }
 
 // Throughput is in units a second. 0 is AWS's own: 4,000 writes and 12,000 reads, which are also the
 // least.
@@ -172,7 +173,7 @@ type Agent struct {
 	Folder string
 	// Function is one of your own that takes the queue as SQS events. A function made in this app
 	// gets its settings and permissions; of an imported one you have to see to both. Timeout must
-	// not be more than the function's.
+	// not be more than the function's. It must be of the stack's account.
 	Function awslambda.IFunction
 	// External: a process elsewhere takes requests-<name> and sends to replies. It needs
 	// permission to do so, and its role, which must be of the stack's account, among SenderARNs.

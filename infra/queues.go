@@ -87,7 +87,7 @@ func (s *Stepkeeper) addQueue(name string, m Mapping, timeout, oldest time.Durat
 
 // queueID is the queue's construct ID, which its outputs begin with.
 func queueID(name string) string {
-	if name == port.Tasks { // the table is Tasks
+	if name == port.Tasks { // it is a queue of messages between tasks
 		return "TaskMessages"
 	}
 	return pascal(name)

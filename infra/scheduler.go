@@ -80,7 +80,6 @@ func (s *Stepkeeper) engineEnvironment() map[string]*string {
 	}
 	environment := map[string]*string{
 		deployment.VarOrders:      s.orders.TableName(),
-		deployment.VarTasks:       s.tasks.TableName(),
 		deployment.VarDefinitions: s.definitions.TableName(),
 		deployment.VarShards:      jsii.Sprintf("%d", s.props.Shards),
 		deployment.VarAlerts:      s.alerts.TopicArn(),

@@ -283,7 +283,7 @@ func TestOperatorsRightsAreWhole(t *testing.T) {
 	want := map[string]int{
 		"sqs:SendMessage": 2 + 21 + 2, "sqs:GetQueueAttributes": queues + dead, "sqs:ReceiveMessage": dead,
 		"sqs:DeleteMessage": dead, "sqs:ChangeMessageVisibility": dead, "sqs:StartMessageMoveTask": dead,
-		"sqs:CancelMessageMoveTask": dead, "sqs:ListMessageMoveTasks": dead, "dynamodb:GetItem": 3,
+		"sqs:CancelMessageMoveTask": dead, "sqs:ListMessageMoveTasks": dead, "dynamodb:GetItem": 2,
 		"dynamodb:Query": 1, "cloudformation:DescribeStacks": 1, "lambda:GetEventSourceMapping": queues,
 		"cloudwatch:GetMetricData": 1, "iam:GetRole": 2, "iam:SimulatePrincipalPolicy": 2, "kms:Decrypt": 1,
 		"kms:GenerateDataKey": 1,

@@ -25,22 +25,22 @@ type Stepkeeper struct {
 	assets *assets
 	key    awskms.IKey // nil: the services' own keys
 
-	orders, tasks, definitions awsdynamodb.ITableV2
-	ledgers                    map[string]awsdynamodb.ITableV2 // by agent
-	queues                     map[string]*queue               // by logical name
-	quarantine, missed         awssqs.Queue
-	alerts                     awssns.Topic
-	tokenKeys                  awssecretsmanager.ISecret // nil: no workflow makes tokens
-	roles                      map[string]awsiam.IRole   // of our functions, by logical name
-	functions                  map[string]awslambda.IFunction
-	scheduler                  awslambda.Function
-	senders                    map[string][]*string // ARNs of who sends, by the queue's logical name
-	concurrency                int                  // of all mappings
-	environments               map[string]func() any
-	senderIDs                  map[string][]string // IDs of the roles that an agent replies with; absent: unknown
-	refusals                   map[string]awsiam.PolicyStatement
-	application                awsiam.ManagedPolicy
-	operator                   []awsiam.ManagedPolicy
+	orders, definitions awsdynamodb.ITableV2
+	ledgers             map[string]awsdynamodb.ITableV2 // keys are agents
+	queues              map[string]*queue               // keys are logical names
+	quarantine, missed  awssqs.Queue
+	alerts              awssns.Topic
+	tokenKeys           awssecretsmanager.ISecret // nil if no workflow makes tokens
+	roles               map[string]awsiam.IRole   // of our functions, by logical name
+	functions           map[string]awslambda.IFunction
+	scheduler           awslambda.Function
+	senders             map[string][]*string // ARNs of who sends, by the queue's logical name
+	concurrency         int                  // of all mappings
+	environments        map[string]func() any
+	senderIDs           map[string][]string // IDs of the roles that an agent replies with; absent: unknown
+	refusals            map[string]awsiam.PolicyStatement
+	application         awsiam.ManagedPolicy
+	operator            []awsiam.ManagedPolicy
 }
 
 // NewStepkeeper adds a deployment to a scope. It panics with one error that lists everything wrong
@@ -77,6 +77,9 @@ func refused(id string, err error) error {
 func (s *Stepkeeper) build() error {
 	for _, w := range s.assets.warnings {
 		s.warn("workflow", "%s", w)
+	}
+	if all := s.props.outsiders(); len(all) > 0 && *awscdk.Token_IsUnresolved(awscdk.Stack_Of(s.Construct).Account()) {
+		s.warn("account", "%s of account %s, and works in no stack of another one: set StackProps.Env, so that this is checked", all[0].what, all[0].account)
 	}
 	s.addKey()
 	s.addTables()

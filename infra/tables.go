@@ -10,15 +10,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 )
 
-// addTables: Orders never expires (P26). Definitions stays as long as Tasks does, whose tasks pin
-// what is in it: always, unless the removal policy lets all of them go.
+// addTables makes the tables. Definitions stays as long as Orders does, whose tasks pin what is in it: always, unless
+// the removal policy lets all of them go. Of an expired order a tombstone stays in Orders (P26).
 func (s *Stepkeeper) addTables() {
 	there, warm := s.props.Tables, s.props.Tuning.Warm
-	s.orders = s.table(table{id: "Orders", key: dynamo.OrderKey, there: there.Orders, warm: warm.Orders})
-	s.tasks = s.table(table{id: "Tasks", key: dynamo.OrderKey, there: there.Tasks, warm: warm.Tasks, indexes: &[]*awsdynamodb.GlobalSecondaryIndexPropsV2{{
+	s.orders = s.table(table{id: "Orders", key: dynamo.OrderKey, there: there.Orders, warm: warm.Orders, indexes: &[]*awsdynamodb.GlobalSecondaryIndexPropsV2{{
 		IndexName:      str(dynamo.IndexName),
 		PartitionKey:   key(dynamo.IndexBucket),
-		SortKey:        key(dynamo.IndexSort),
+		SortKey:        &awsdynamodb.Attribute{Name: str(dynamo.IndexSort), Type: awsdynamodb.AttributeType_NUMBER},
 		ProjectionType: awsdynamodb.ProjectionType_KEYS_ONLY, // a hint needs no more (rule 11)
 		WarmThroughput: warm.Index.units(),
 	}}, ttl: s.props.TaskTTL > 0})
@@ -35,7 +34,7 @@ func (s *Stepkeeper) addTables() {
 // in them; in the stack that they were made by they stay.
 func (s *Stepkeeper) warnOfEmptyTables() {
 	there := s.props.Tables
-	if there.Tasks == "" {
+	if there.Orders == "" {
 		return
 	}
 	var made []string
@@ -73,7 +72,7 @@ type table struct {
 }
 
 // table makes a global table with one Region, so that replicas can be added later without a new table
-// (rule 14). Tables of the strong kind refuse transactions, so the kind stays eventual.
+// (rule 14). The kind is eventual: the others ask for three Regions.
 func (s *Stepkeeper) table(t table) awsdynamodb.ITableV2 {
 	if t.there != "" {
 		return awsdynamodb.TableV2_FromTableArn(s.Construct, str(t.id), str(t.there))

@@ -184,7 +184,7 @@ func TestTopic(t *testing.T) {
 func TestTables(t *testing.T) {
 	x := template(t, nil)
 	tables := x.of("AWS::DynamoDB::GlobalTable")
-	same(t, "tables", slices.Sorted(maps.Keys(tables)), "[Definitions LedgerNotification LedgerShipping Orders Tasks]") // shipping is plain (P31), notification a point of no return (P22a)
+	same(t, "tables", slices.Sorted(maps.Keys(tables)), "[Definitions LedgerNotification LedgerShipping Orders]") // shipping is plain (P31), notification a point of no return (P22a)
 	for id, r := range tables {
 		p := r.Properties
 		same(t, id+": billing", p["BillingMode"], "PAY_PER_REQUEST")
@@ -194,13 +194,13 @@ func TestTables(t *testing.T) {
 		same(t, id+": protection", at(p, "Replicas", 0, "DeletionProtectionEnabled"), true)
 		same(t, id+": TTL", p["TimeToLiveSpecification"], nil)
 		same(t, id+": stream", p["StreamSpecification"], nil)
-		same(t, id+": kind", p["MultiRegionConsistency"], nil) // rule 14: the strong kind refuses transactions
+		same(t, id+": kind", p["MultiRegionConsistency"], nil) // rule 14
 		same(t, id+": encrypted with the service's key", at(p, "SSESpecification", "SSEEnabled"), false)
-		if id != "Tasks" {
+		if id != "Orders" {
 			same(t, id+": indexes", p["GlobalSecondaryIndexes"], nil)
 		}
 	}
-	index := at(tables["Tasks"].Properties, "GlobalSecondaryIndexes", 0)
+	index := at(tables["Orders"].Properties, "GlobalSecondaryIndexes", 0)
 	same(t, "index", at(index, "IndexName"), "complete-by")
 	same(t, "projection", at(index, "Projection", "ProjectionType"), "KEYS_ONLY")
 	same(t, "keys", at(index, "KeySchema"), "[map[AttributeName:bucket KeyType:HASH] map[AttributeName:dueAt KeyType:RANGE]]")
@@ -252,7 +252,7 @@ func TestAlarms(t *testing.T) {
 	for _, f := range []string{"Scheduler", "Supervisor", "Inventory", "Payment", "Shipping", "Notification"} {
 		want = append(want, f+"ErrorsAlarm", f+"ThrottlesAlarm")
 	}
-	for _, table := range []string{"Orders", "Tasks", "Index", "Definitions", "LedgerNotification", "LedgerShipping"} {
+	for _, table := range []string{"Orders", "Index", "Definitions", "LedgerNotification", "LedgerShipping"} {
 		want = append(want, table+"ThrottlesAlarm")
 	}
 	for _, a := range []string{"Inventory", "Payment", "Shipping", "Notification"} {
@@ -302,7 +302,7 @@ func TestAlarms(t *testing.T) {
 	same(t, "threshold of dead letters", dead["Threshold"], 1)
 	same(t, "metric of dead letters", dead["MetricName"], "ApproximateNumberOfMessagesVisible")
 	same(t, "queue of dead letters", target(at(dead, "Dimensions", 0, "Value")), "RequestsPaymentDead")
-	for id, table := range map[string]string{"Orders": "Orders", "Tasks": "Tasks", "Index": "Tasks", "Definitions": "Definitions", "LedgerNotification": "LedgerNotification", "LedgerShipping": "LedgerShipping"} {
+	for id, table := range map[string]string{"Orders": "Orders", "Index": "Orders", "Definitions": "Definitions", "LedgerNotification": "LedgerNotification", "LedgerShipping": "LedgerShipping"} {
 		a := alarms[id+"ThrottlesAlarm"].Properties
 		var watched []string
 		for _, m := range list(a["Metrics"]) {
@@ -358,7 +358,7 @@ func TestDashboard(t *testing.T) {
 	same(t, "lines of each graph", fmt.Sprint(lines), fmt.Sprint(map[string]int{
 		"Orders in Error": 1, "Oldest order in Error, seconds": 1, "Most overdue task, seconds": 1,
 		"Messages sent": 7, "Messages waiting": 7, "Oldest message, seconds": 7, "Dead letters, quarantine": 9,
-		"Duration of an invocation, p95, ms": 6, "Failed invocations": 6, "Throttled invocations": 6, "Throttled requests to tables": 12,
+		"Duration of an invocation, p95, ms": 6, "Failed invocations": 6, "Throttled invocations": 6, "Throttled requests to tables": 10,
 	}))
 	same(t, "queues", labels["Messages sent"], "[control intake replies requests-inventory requests-notification requests-payment requests-shipping]")
 	same(t, "functions", labels["Failed invocations"], "[inventory notification payment scheduler shipping supervisor]")
@@ -387,7 +387,7 @@ func TestOutputs(t *testing.T) {
 	for name, want := range map[string]string{
 		"EngineIntakeUrl": "Intake", "EngineControlUrl": "Control", "EngineRepliesUrl": "Replies", "EngineQuarantineUrl": "Quarantine",
 		"EngineRequestsPaymentUrl": "RequestsPayment", "EngineRequestsPaymentDeadUrl": "RequestsPaymentDead",
-		"EngineOrdersTable": "Orders", "EngineTasksTable": "Tasks", "EngineDefinitionsTable": "Definitions", "EngineAlertsTopic": "Alerts",
+		"EngineOrdersTable": "Orders", "EngineDefinitionsTable": "Definitions", "EngineAlertsTopic": "Alerts",
 		"EngineShards": "8", "EngineFinished": "false", "EngineVersion": "1",
 		"EngineAgentPaymentFunction": "AgentPayment", "EngineConcurrency": "36",
 		"EngineSharedConcurrency": "36", "EngineRelease": view.Built().String(),
@@ -415,7 +415,7 @@ func TestOutputs(t *testing.T) {
 		values[name] = target(o.Value)
 	}
 	outputs, err := aws.ReadOutputs(values, "")
-	if err != nil || outputs.Intake != "Intake" || outputs.Control != "Control" || outputs.Quarantine != "Quarantine" || outputs.Tasks != "Tasks" || outputs.Shards != 8 {
+	if err != nil || outputs.Intake != "Intake" || outputs.Control != "Control" || outputs.Quarantine != "Quarantine" || outputs.Orders != "Orders" || outputs.Shards != 8 {
 		t.Errorf("read as %+v, %v", outputs, err)
 	}
 }
@@ -467,8 +467,15 @@ func TestVariants(t *testing.T) {
 		same(t, id+": Regions", len(list(r.Properties["Replicas"])), 2)
 		same(t, id+": protection", at(r.Properties, "Replicas", 0, "DeletionProtectionEnabled"), false)
 	}
-	same(t, "TTL", at(x.of("AWS::DynamoDB::GlobalTable")["Tasks"].Properties, "TimeToLiveSpecification", "AttributeName"), "expiresAt")
-	same(t, "orders expire", x.of("AWS::DynamoDB::GlobalTable")["Orders"].Properties["TimeToLiveSpecification"], nil) // P26
+	same(t, "TTL", at(x.of("AWS::DynamoDB::GlobalTable")["Orders"].Properties, "TimeToLiveSpecification", "AttributeName"), "expiresAt")
+	var live []string // who sets or removes the time to live of a content
+	for _, s := range allowed(x) {
+		if slices.Contains(s.actions, "dynamodb:UpdateItem") {
+			live = append(live, s.where+" "+strings.Join(s.resources, ","))
+		}
+	}
+	slices.Sort(live)
+	same(t, "rights to the time to live", live, "[SchedulerRole Orders SupervisorRole Orders]")
 	for id, f := range x.of("AWS::Lambda::Function") {
 		same(t, id+": architecture", at(f.Properties, "Architectures", 0), "x86_64")
 	}

@@ -1,10 +1,12 @@
 package workflowtest
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
+
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
 // fatal ends the test with what happened.
@@ -133,9 +135,10 @@ func (r *Run) ExpectOutput(want any) {
 }
 
 func sameJSON(a, b []byte) bool {
-	var x, y any
-	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
+	x, err := rawjson.AppendCanonical(nil, a)
+	if err != nil {
 		return false
 	}
-	return reflect.DeepEqual(x, y)
+	y, err := rawjson.AppendCanonical(nil, b)
+	return err == nil && bytes.Equal(x, y)
 }

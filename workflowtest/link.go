@@ -13,6 +13,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/token"
 )
 
@@ -60,11 +61,11 @@ func (l linked) Question(ctx context.Context, order, text string) (answerpage.Qu
 	if err != nil || r == nil {
 		return answerpage.Question{}, errors.Join(err, port.ErrNotFound)
 	}
-	submitted, err := l.w.store.LoadOrder(ctx, order)
+	submitted, err := state.OrderOf(ctx, l.w.store, r.task)
 	if err != nil {
 		return answerpage.Question{}, err
 	}
-	return answerpage.Read(r.task, l.w.defs[r.task.Definition], submitted.Body, of), nil
+	return answerpage.Read(r.task, l.w.defs[r.task.Definition], submitted, of), nil
 }
 
 func (l linked) Command(ctx context.Context, c message.Control) (core.Verdict, error) {

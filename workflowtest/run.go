@@ -265,7 +265,7 @@ func (r *Run) Move() Verdict {
 func (r *Run) command(c message.Control) Verdict {
 	r.w.t.Helper()
 	r.w.next++
-	c.Schema, c.OrderID, c.ID = c.Major(), r.id, fmt.Sprintf("command-%d", r.w.next)
+	c.Schema, c.OrderID, c.ID = message.Schema, r.id, fmt.Sprintf("command-%d", r.w.next)
 	r.note("command %s %s", c.Kind, joined(c.Step, c.Name, string(c.Fact), string(c.Value)+string(c.Input)+string(c.Output), c.By, c.Reason))
 	v, err := r.w.scheduler.Command(r.w.t.Context(), c)
 	if err != nil {

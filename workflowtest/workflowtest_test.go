@@ -372,6 +372,22 @@ func judged(t *testing.T, test func(testing.TB)) string {
 	return strings.Join(j.errors, "\n")
 }
 
+// Outputs are compared as numbers with all their digits, however they are written.
+func TestOutputsWithLongNumbers(t *testing.T) {
+	text := strings.Replace(pair, "workflow: pair\n", "workflow: pair\noutput: ${ order }\n", 1)
+	for expected, same := range map[string]bool{
+		`[10e399,9007199254740993,1.50]`: true, `[1e400,9007199254740992,1.5]`: false, `[1e401,9007199254740993,1.5]`: false,
+	} {
+		reported := judged(t, func(t testing.TB) {
+			workflowtest.NewFromYAML(t, text).AllowUnscripted().Submit(json.RawMessage(`[1e400,9007199254740993,1.5]`)).
+				UntilEnd(time.Hour).ExpectOutput(json.RawMessage(expected))
+		})
+		if (reported == "") != same {
+			t.Errorf("expected %s: %q", expected, reported)
+		}
+	}
+}
+
 // A failing test prints what is wrong, and what happened.
 func TestFailuresSayWhatWasExpected(t *testing.T) {
 	ended := func(t testing.TB) *workflowtest.Run {

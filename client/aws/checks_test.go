@@ -299,7 +299,7 @@ func TestChecks(t *testing.T) {
 			if w.Parts.Metrics == nil {
 				w.Parts.Metrics = &watch{
 					values: map[string]map[int]float64{
-						"AWS/DynamoDB ConsumedWriteCapacityUnits Sum TableName=" + o.Tasks +
+						"AWS/DynamoDB ConsumedWriteCapacityUnits Sum TableName=" + o.Orders +
 							" GlobalSecondaryIndexName=complete-by": {1: 60, 7: a.written, 8: 30},
 					},
 				}
@@ -349,9 +349,10 @@ type deniedTasks struct{ aws.Tasks }
 func (deniedTasks) Load(context.Context, []string) ([]*port.Record, []error) {
 	return []*port.Record{nil}, []error{errors.New("AccessDenied")}
 }
-func (deniedTasks) LoadOrder(context.Context, string) (*port.Order, error) {
+func (deniedTasks) Content(context.Context, string, string) ([]byte, error) {
 	return nil, port.ErrNotFound
 }
+func (deniedTasks) Ended(context.Context, string) (bool, error)         { return false, nil }
 func (deniedTasks) List(context.Context, port.Query) (port.Page, error) { return port.Page{}, nil }
 
 // Through the SDK: dead letters of each queue are counted and reported with their age, and the clock is AWS's.

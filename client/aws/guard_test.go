@@ -218,8 +218,6 @@ func (g *guard) resource(in any) string {
 		return *x.PolicySourceArn
 	case *iam.GetRoleInput:
 		return "arn:aws:iam::" + accountID + ":role/" + *x.RoleName
-	case *dynamodb.TransactWriteItemsInput:
-		return "arn:aws:dynamodb:" + inAccount + "table/" + *x.TransactItems[0].Put.TableName
 	}
 	switch {
 	case field("QueueUrl") != "":
@@ -287,11 +285,6 @@ func (g *guard) put(table string, item map[string]dynamotypes.AttributeValue) {
 
 func (g *guard) table(in any) any {
 	switch x := in.(type) {
-	case *dynamodb.TransactWriteItemsInput:
-		for _, w := range x.TransactItems {
-			g.put(*w.Put.TableName, w.Put.Item)
-		}
-		return &dynamodb.TransactWriteItemsOutput{}
 	case *dynamodb.PutItemInput:
 		g.put(*x.TableName, x.Item)
 		return &dynamodb.PutItemOutput{}

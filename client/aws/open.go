@@ -89,7 +89,7 @@ func Describe(ctx context.Context, c aws.Config, name string) (Outputs, error) {
 func Connect(c aws.Config, o Outputs, opts ...client.Option) *client.Client {
 	tables := dynamo.NewClient(c)
 	store := dynamo.New(tables,
-		dynamo.Tables{Orders: o.Orders, Tasks: o.Tasks, Definitions: o.Definitions},
+		dynamo.Tables{Orders: o.Orders, Definitions: o.Definitions},
 		dynamo.Options{Shards: o.Shards, FinishedIndex: o.Finished})
 	urls := map[string]string{port.Intake: o.Intake, port.Control: o.Control, port.Replies: o.Replies}
 	for agent, url := range o.Requests {

@@ -158,10 +158,10 @@ func TestReadOutputs(t *testing.T) {
 	delete(values, "EngineSweepSeconds") // as an older stack
 	values["AppIntakeUrl"] = "of something else"
 	at := func(name string) string { return "https://x/Engine" + name }
-	want := aws.Outputs{Orders: at("OrdersTable"), Tasks: at("TasksTable"), Definitions: at("DefinitionsTable"),
+	want := aws.Outputs{Orders: at("OrdersTable"), Definitions: at("DefinitionsTable"),
 		Intake: at("IntakeUrl"), Control: at("ControlUrl"), Quarantine: at("QuarantineUrl"), Replies: at("RepliesUrl"),
 		Shards: 8, Finished: true, FairQueues: true, IntakeCommands: true, Paused: true, Application: at("ApplicationPolicy"), Operator: at("OperatorPolicy"), Concurrency: 40, Shared: 36,
-		Release: view.Release{Version: "(devel)", Tasks: 3, Messages: 2}, Requests: map[string]string{}, High: map[string]string{},
+		Release: view.Release{Version: "(devel)", Tasks: 1, Messages: 1}, Requests: map[string]string{}, High: map[string]string{},
 		Mappings: map[string]string{"requests-payment": "m-payment"}, Workflows: map[string]string{"Order": "HASH"}, Scheduled: []string{"order", "report"},
 		Dead:          map[string]string{"quarantine": at("QuarantineUrl"), "missed-sweeps": at("MissedSweepsUrl")},
 		SweepInterval: time.Minute, Deployment: "Shop/Engine", Scheduler: at("SchedulerFunction")}
@@ -181,8 +181,8 @@ func TestReadOutputs(t *testing.T) {
 			two["Other"+rest] = value
 		}
 	}
-	two["OtherTasksTable"] = "other"
-	if o, err := aws.ReadOutputs(two, "Other"); err != nil || o.Tasks != "other" {
+	two["OtherOrdersTable"] = "other"
+	if o, err := aws.ReadOutputs(two, "Other"); err != nil || o.Orders != "other" {
 		t.Errorf("%+v %v", o, err)
 	}
 	for _, c := range []struct {
@@ -193,7 +193,7 @@ func TestReadOutputs(t *testing.T) {
 		{two, "", "STACK/Engine, STACK/Other"},
 		{two, "Third", "no Stepkeeper \"Third\""},
 		{map[string]string{"Url": "x"}, "", "no outputs of a Stepkeeper"},
-		{without(t, "EngineTasksTable"), "", "EngineTasksTable"},
+		{without(t, "EngineOrdersTable"), "", "EngineOrdersTable"},
 		{with(t, "EngineVersion", "2"), "", "version \"2\""},
 		{with(t, "EngineShards", "many"), "", "a number from 1"},
 	} {
@@ -284,7 +284,7 @@ func TestMissingPermissions(t *testing.T) {
 		most       int32 // calls of the action
 		call       func(s *client.Client) error
 	}{
-		{"dynamodb:GetItem", "table https://x/EngineTasksTable", 1, func(s *client.Client) error { return get(t, s, "o") }},
+		{"dynamodb:GetItem", "table https://x/EngineOrdersTable", 1, func(s *client.Client) error { return get(t, s, "o") }},
 		{"dynamodb:GetItem", "table https://x/EngineOrdersTable", 1, func(s *client.Client) error { return submitted(t, s, "o") }},
 		{"sqs:SendMessage", "queue intake", 1, func(s *client.Client) error {
 			_, err := s.Submit(t.Context(), order("o", "order", ""))
@@ -395,7 +395,7 @@ func TestOpenOnDynamoDB(t *testing.T) {
 	c := newCloud(t)
 	c.outputs = golden(t)
 	for key, value := range map[string]string{
-		"OrdersTable": tables.Orders, "TasksTable": tables.Tasks, "DefinitionsTable": tables.Definitions,
+		"OrdersTable": tables.Orders, "DefinitionsTable": tables.Definitions,
 		"IntakeUrl": w.Address(port.Intake), "ControlUrl": w.Address(port.Control),
 	} {
 		c.outputs["Engine"+key] = value

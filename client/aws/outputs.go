@@ -20,7 +20,7 @@ const outputVersion = "1"
 // Outputs is what a program outside must know of a deployed Stepkeeper.
 type Outputs struct {
 	Stack, Region               string            // for messages
-	Orders, Tasks, Definitions  string            // tables
+	Orders, Definitions         string            // tables
 	Intake, Control, Quarantine string            // addresses of queues
 	Replies                     string            // likewise; "" where nothing but the Scheduler has to know it
 	Shards                      int               // of the index
@@ -65,7 +65,7 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 		return v
 	}
 	o := Outputs{
-		Orders: value("OrdersTable"), Tasks: value("TasksTable"), Definitions: value("DefinitionsTable"),
+		Orders: value("OrdersTable"), Definitions: value("DefinitionsTable"),
 		Intake: value("IntakeUrl"), Control: value("ControlUrl"), Quarantine: value("QuarantineUrl"),
 		Finished: value("Finished") == "true", FairQueues: values[prefix+"FairQueues"] == "true",
 		IntakeCommands: values[prefix+"IntakeCommands"] == "true", // absent before applications had no right to send to control

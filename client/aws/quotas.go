@@ -87,7 +87,7 @@ func (t *transport) checkThroughput(ctx context.Context) client.Check {
 // peakWrites is the largest mean of a minute, of the tables and the index.
 func (t *transport) peakWrites(ctx context.Context, now time.Time) (peak float64, err error) {
 	var metrics []metric
-	for _, of := range [][]string{{"TableName", t.Outputs.Orders}, {"TableName", t.Outputs.Tasks}, {"TableName", t.Outputs.Tasks, "GlobalSecondaryIndexName", dynamo.IndexName}} {
+	for _, of := range [][]string{{"TableName", t.Outputs.Orders}, {"TableName", t.Outputs.Orders, "GlobalSecondaryIndexName", dynamo.IndexName}} {
 		metrics = append(metrics, metric{"AWS/DynamoDB", "ConsumedWriteCapacityUnits", "Sum", of, ""})
 	}
 	ctx, cancel := context.WithTimeout(ctx, metricsTime)

@@ -344,12 +344,14 @@ func TestAnswersOnAStack(t *testing.T) {
 	})
 }
 
-// forgetful is a store whose tasks have expired, orders not (P26).
+// forgetful is a store whose records have expired (P26).
 type forgetful struct{ aws.Tasks }
 
 func (f forgetful) Load(context.Context, []string) ([]*port.Record, []error) {
 	return make([]*port.Record, 1), make([]error, 1)
 }
+
+func (f forgetful) Ended(context.Context, string) (bool, error) { return true, nil }
 
 func TestCancelOfAnExpiredOrder(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
@@ -461,7 +463,7 @@ func TestListsNameWhatTheyLeaveOut(t *testing.T) {
 	if text := w.Client().Unlisted(); !strings.Contains(text, "ended orders are not listed") {
 		t.Error(text)
 	}
-	w.Parts.Tasks = dynamo.New(dynamo.NewClient(nowhere(t)), dynamo.Tables{Tasks: "tasks"}, dynamo.Options{})
+	w.Parts.Tasks = dynamo.New(dynamo.NewClient(nowhere(t)), dynamo.Tables{Orders: "orders"}, dynamo.Options{})
 	var listed []error
 	for _, err := range w.Client().List(t.Context(), client.Query{State: core.Processed}) {
 		listed = append(listed, err)

@@ -323,8 +323,8 @@ func (t *transport) usage(ctx context.Context, from time.Time) (*view.Usage, err
 	var metrics []metric
 	var into []*float64
 	add := func(to *float64, m metric) { metrics, into = append(metrics, m), append(into, to) }
-	for _, x := range [][]string{{"TableName", t.Outputs.Orders}, {"TableName", t.Outputs.Tasks}, {"TableName", t.Outputs.Definitions},
-		{"TableName", t.Outputs.Tasks, "GlobalSecondaryIndexName", dynamo.IndexName}} {
+	for _, x := range [][]string{{"TableName", t.Outputs.Orders}, {"TableName", t.Outputs.Definitions},
+		{"TableName", t.Outputs.Orders, "GlobalSecondaryIndexName", dynamo.IndexName}} {
 		add(&u.WriteUnits, metric{"AWS/DynamoDB", "ConsumedWriteCapacityUnits", "Sum", x, ""})
 		add(&u.ReadUnits, metric{"AWS/DynamoDB", "ConsumedReadCapacityUnits", "Sum", x, ""})
 	}

@@ -116,13 +116,13 @@ func TestStatistics(t *testing.T) {
 		"AWS/SQS ApproximateAgeOfOldestMessage Maximum QueueName=Shop-Mail":           {4: 95, 3: 90},
 		"Stepkeeper OldestOverdue Maximum Deployment=Shop/Engine":                     {6: 0, 4: 0},
 		inErrorSearch: {4: 3},
-		"Stepkeeper NotCalled Sum Deployment=Shop/Engine Agent=mail":                                       {30: 1, 14: 2, 9: 1, 8: 0},
-		"AWS/DynamoDB ConsumedWriteCapacityUnits Sum TableName=tasks":                                      {5: 800, 4: 100},
-		"AWS/DynamoDB ConsumedWriteCapacityUnits Sum TableName=tasks GlobalSecondaryIndexName=complete-by": {5: 300},
-		"AWS/DynamoDB ConsumedReadCapacityUnits Sum TableName=orders":                                      {5: 500},
-		"AWS/SQS NumberOfMessagesSent Sum QueueName=Shop-Mail-High":                                        {5: 11},
-		"AWS/Lambda Invocations Sum FunctionName=Shop-Scheduler":                                           {5: 50},
-		"AWS/Lambda Duration Sum FunctionName=Shop-Scheduler":                                              {5: 1500.5},
+		"Stepkeeper NotCalled Sum Deployment=Shop/Engine Agent=mail":                                        {30: 1, 14: 2, 9: 1, 8: 0},
+		"AWS/DynamoDB ConsumedWriteCapacityUnits Sum TableName=orders":                                      {5: 800, 4: 100},
+		"AWS/DynamoDB ConsumedWriteCapacityUnits Sum TableName=orders GlobalSecondaryIndexName=complete-by": {5: 300},
+		"AWS/DynamoDB ConsumedReadCapacityUnits Sum TableName=orders":                                       {5: 500},
+		"AWS/SQS NumberOfMessagesSent Sum QueueName=Shop-Mail-High":                                         {5: 11},
+		"AWS/Lambda Invocations Sum FunctionName=Shop-Scheduler":                                            {5: 50},
+		"AWS/Lambda Duration Sum FunctionName=Shop-Scheduler":                                               {5: 1500.5},
 	}}
 	stack := watched(t, w)
 	c := stack.Client()

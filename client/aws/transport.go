@@ -25,7 +25,8 @@ import (
 // Tasks are the reads of a port.Store that are needed.
 type Tasks interface {
 	Load(ctx context.Context, ids []string) ([]*port.Record, []error)
-	LoadOrder(ctx context.Context, id string) (*port.Order, error)
+	Content(ctx context.Context, id, hash string) ([]byte, error)
+	Ended(ctx context.Context, id string) (bool, error)
 	List(ctx context.Context, q port.Query) (port.Page, error)
 }
 
@@ -104,7 +105,7 @@ type transport struct {
 }
 
 func (t *transport) readTask() use {
-	return use{"dynamodb:GetItem", "table " + t.Outputs.Tasks, t.Outputs.Application}
+	return use{"dynamodb:GetItem", "table " + t.Outputs.Orders, t.Outputs.Application}
 }
 
 // load answers a task, strongly consistent; nil if there is none.
@@ -226,7 +227,7 @@ func (t *transport) present(ctx context.Context, id string) (*core.Task, error) 
 			id, time.Since(sent.at).Round(time.Second), t.Outputs.Quarantine)
 	case task == nil || !known || task.IsTombstone():
 		return task, nil
-	case task.ContentHash != sent.hash:
+	case message.HashOf(task) != sent.hash:
 		return nil, refusal(http.StatusConflict, "other-content",
 			"an order with the ID %q and other content was submitted before; nothing was changed: submit the new content under a new ID", id)
 	}
@@ -258,30 +259,33 @@ func (t *transport) Task(ctx context.Context, id string, wait time.Duration) (*c
 
 // Order answers the content of an order.
 func (t *transport) Order(ctx context.Context, id string) (json.RawMessage, error) {
-	o, err := t.order(ctx, id)
+	task, err := t.load(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	if o == nil {
+	if task == nil {
 		return nil, notFound(id)
 	}
-	return o.Body, nil
+	if task.Erased != nil {
+		return nil, refusal(http.StatusNotFound, "not-found", "the content of order %q was erased at %s; its states and times are still shown", id, task.Erased.At)
+	}
+	return t.order(ctx, task)
 }
 
-// order answers nil if there is none.
-func (t *transport) order(ctx context.Context, id string) (*port.Order, error) {
-	o, err := t.Tasks.LoadOrder(ctx, id)
+// order reads the order of a task.
+func (t *transport) order(ctx context.Context, task *core.Task) (json.RawMessage, error) {
+	order, err := state.OrderOf(ctx, t.Tasks, task)
 	if errors.Is(err, port.ErrNotFound) {
-		return nil, nil
+		return nil, notFound(task.OrderID)
 	}
-	return o, failed(ctx, use{"dynamodb:GetItem", "table " + t.Outputs.Orders, t.Outputs.Application}, err)
+	return order, failed(ctx, t.readTask(), err)
 }
 
 const defaultPage = 100
 
 // Page lists what the index holds.
 func (t *transport) Page(ctx context.Context, q client.Query, cursor string) (*view.Page, error) {
-	ask := port.Query{State: string(q.State), Workflow: q.Workflow, Limit: q.PageSize, Cursor: cursor}
+	ask := port.Query{State: string(q.State), Workflow: q.Workflow, Oldest: q.Oldest, Limit: q.PageSize, Cursor: cursor}
 	ask.Limit = cmp.Or(ask.Limit, defaultPage)
 	if q.OlderThan > 0 {
 		ask.Before = time.Now().Add(-q.OlderThan)
@@ -301,7 +305,7 @@ func (t *transport) unlisted(ctx context.Context, err error) error {
 	if errors.Is(err, dynamo.ErrNotListed) || errors.Is(err, port.ErrCursor) {
 		return refusal(http.StatusBadRequest, codeNotListed, "%v", err)
 	}
-	u := use{"dynamodb:Query", "the index " + dynamo.IndexName + " of table " + t.Outputs.Tasks, t.Outputs.Operator}
+	u := use{"dynamodb:Query", "the index " + dynamo.IndexName + " of table " + t.Outputs.Orders, t.Outputs.Operator}
 	err = failed(ctx, u, err)
 	var e *client.Error
 	if errors.As(err, &e) && e.Status == http.StatusInternalServerError { // of the store itself: too many are open
@@ -366,14 +370,11 @@ func (t *transport) Plan(ctx context.Context, id, definition string, documents b
 	if !documents {
 		return p, nil
 	}
-	o, err := t.order(ctx, id)
-	if err == nil && o == nil {
-		err = notFound(id)
-	}
+	order, err := t.order(ctx, task)
 	if err != nil {
 		return view.Plan{}, err
 	}
-	p.Documents, err = view.DocumentsOf(task, o.Body, def, to.Definition, func(hash string) (*core.Definition, error) { return t.definition(ctx, hash) })
+	p.Documents, err = view.DocumentsOf(task, order, def, to.Definition, func(hash string) (*core.Definition, error) { return t.definition(ctx, hash) })
 	return p, err
 }
 
@@ -433,17 +434,17 @@ func (t *transport) queueOf(c *message.Control) string {
 	return port.Control
 }
 
-// absent decides whether a command may come before its order: a Cancel only (P17), and not where
-// the order is there and its task has expired.
+// absent decides whether a command may come before its order: a Cancel only (P17), and not if the order's record has
+// expired.
 func (t *transport) absent(ctx context.Context, c message.Control) (*core.Task, error) {
 	if c.Kind != message.Cancel {
 		return nil, notFound(c.OrderID)
 	}
-	o, err := t.order(ctx, c.OrderID)
-	if err != nil || o == nil {
-		return nil, err
+	ended, err := t.Tasks.Ended(ctx, c.OrderID)
+	if err != nil || !ended {
+		return nil, failed(ctx, t.readTask(), err)
 	}
-	task, err := t.load(ctx, c.OrderID) // both are written at once; it may have come meanwhile
+	task, err := t.load(ctx, c.OrderID) // it may have come meanwhile
 	if err == nil && task == nil {
 		err = refusal(http.StatusConflict, "expired", "order %q ended long ago and its record has expired", c.OrderID)
 	}

@@ -350,7 +350,7 @@ func (off) GetEventSourceMapping(context.Context, *lambda.GetEventSourceMappingI
 func TestRequestsOfTheOutputs(t *testing.T) {
 	values := map[string]string{"EngineVersion": "1", "EngineShards": "8", "EngineRequestsCardPaymentUrl": "u-1",
 		"EngineRequestsCardPaymentDeadUrl": "u-2", "EngineRequestsSeatsUrl": "u-3", "OtherRequestsSeatsUrl": "u-4"}
-	for _, name := range []string{"OrdersTable", "TasksTable", "DefinitionsTable", "IntakeUrl", "ControlUrl", "QuarantineUrl", "Finished", "ApplicationPolicy", "OperatorPolicy"} {
+	for _, name := range []string{"OrdersTable", "DefinitionsTable", "IntakeUrl", "ControlUrl", "QuarantineUrl", "Finished", "ApplicationPolicy", "OperatorPolicy"} {
 		values["Engine"+name] = "x"
 	}
 	o, err := aws.ReadOutputs(values, "")

@@ -157,7 +157,7 @@ func answer(w http.ResponseWriter, r *http.Request, b Backend, id, token string)
 	}
 	data, _ := json.Marshal(value) // a text can be written
 	v, err := b.Command(r.Context(), message.Control{
-		Schema: message.AnswerSchema, Kind: message.Answer, OrderID: id, ID: uuid.NewString(), Round: round, Value: data, Token: token})
+		Schema: message.Schema, Kind: message.Answer, OrderID: id, ID: uuid.NewString(), Round: round, Value: data, Token: token})
 	switch {
 	case err != nil:
 		write(w, statusOf(err), shown{Message: reason(err)})

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -34,8 +35,8 @@ type Backend interface {
 	Question(ctx context.Context, id, token string) (answerpage.Question, error)
 	// Target is the definition that a move names: its hash, or message.Latest.
 	Target(ctx context.Context, workflow, definition string) (core.Target, error)
-	// Order: port.ErrNotFound.
-	Order(ctx context.Context, id string) (*port.Order, error)
+	// Order reads the order of a task, as it was submitted. port.ErrNotFound.
+	Order(ctx context.Context, t *core.Task) (json.RawMessage, error)
 	// Wait until done says so or ctx ends; it answers the task last seen, also together with the
 	// error of ctx. port.ErrNotFound for an unknown task.
 	Wait(ctx context.Context, id string, done func(*core.Task) bool) (*core.Task, error)

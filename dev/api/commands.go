@@ -112,6 +112,16 @@ type closeInput struct {
 	}
 }
 
+type eraseInput struct {
+	OrderPath
+	Body struct {
+		CommandID
+		CommandNumber
+		By     string `json:"by" minLength:"1" maxLength:"128" doc:"who erases it"`
+		Reason string `json:"reason" minLength:"1" maxLength:"512" doc:"why; it stays with the order, so that it should name no person"`
+	}
+}
+
 type answerInput struct {
 	OrderPath
 	Body struct {
@@ -129,16 +139,18 @@ type answerInput struct {
 
 type verdictOutput struct{ Body core.Verdict }
 
-func (e *edge) registerCommands(doc huma.API) {
-	operation := func(name, summary, description string) huma.Operation {
-		return huma.Operation{
-			OperationID: name + "-order", Method: http.MethodPost, Path: "/v1/orders/{id}/" + name,
-			Tags: []string{"commands"}, Summary: summary, MaxBodyBytes: maxCommand,
-			Description: description + " The answer is the verdict; a refusal is a 409 that says why.",
-			Errors:      []int{400, 403, 404, 409, 413, 415, 429, 503},
-			Middlewares: huma.Middlewares{onlyJSON},
-		}
+// operation describes the request that sends an order a command.
+func operation(name, summary, description string) huma.Operation {
+	return huma.Operation{
+		OperationID: name + "-order", Method: http.MethodPost, Path: "/v1/orders/{id}/" + name,
+		Tags: []string{"commands"}, Summary: summary, MaxBodyBytes: maxCommand,
+		Description: description + " The answer is the verdict; a refusal is a 409 that says why.",
+		Errors:      []int{400, 403, 404, 409, 413, 415, 429, 503},
+		Middlewares: huma.Middlewares{onlyJSON},
 	}
+}
+
+func (e *edge) registerCommands(doc huma.API) {
 	huma.Register(doc, operation("cancel", "Stop an order and undo what was done",
 		"Also before the order has come: then it will not run."),
 		func(ctx context.Context, in *cancelInput) (*verdictOutput, error) {
@@ -185,6 +197,12 @@ func (e *edge) registerCommands(doc huma.API) {
 			return e.command(ctx, in.ID, in.Body.CommandID,
 				message.Control{Kind: message.Close, Command: in.Body.Command, By: in.Body.By, Reason: in.Body.Reason})
 		})
+	huma.Register(doc, operation("erase", "Remove what an order that has ended holds of people's data",
+		"Its content, inputs, outputs, answers, texts and notes are removed at once; states, times and identity stay. An erased order takes no further command."),
+		func(ctx context.Context, in *eraseInput) (*verdictOutput, error) {
+			return e.command(ctx, in.ID, in.Body.CommandID,
+				message.Control{Kind: message.Erase, Command: in.Body.Command, By: in.Body.By, Reason: in.Body.Reason})
+		})
 }
 
 // answer fills in what the sender left out, and hands the answer over.
@@ -223,12 +241,8 @@ func (e *edge) plan(ctx context.Context, in *planInput) (*planOutput, error) {
 	if err != nil {
 		return nil, ofOrder(in.ID, err)
 	}
-	var order json.RawMessage
-	o, err := e.backend.Order(ctx, in.ID)
-	switch {
-	case err == nil:
-		order = o.Body
-	case in.Documents: // else the core asks for it, which is an acceptance
+	order, err := e.backend.Order(ctx, t)
+	if err != nil && in.Documents { // else the core asks for it, which is an acceptance
 		return nil, ofOrder(in.ID, err)
 	}
 	p := view.PlanOf(t, def, to, order, e.clock.Now(), state.Room)
@@ -246,12 +260,12 @@ func (e *edge) plan(ctx context.Context, in *planInput) (*planOutput, error) {
 
 // command completes the message, hands it over and answers the verdict.
 func (e *edge) command(ctx context.Context, orderID string, id CommandID, c message.Control) (*verdictOutput, error) {
-	c.Schema, c.OrderID, c.ID = c.Major(), orderID, id.ID
+	c.Schema, c.OrderID, c.ID = message.Schema, orderID, id.ID
 	if c.ID == "" {
 		c.ID = uuid.NewString()
 	}
 	if err := c.Check(); err != nil {
-		return nil, problem(http.StatusBadRequest, CodeInvalid, "%v", err)
+		return nil, problem(http.StatusBadRequest, CodeInvalid, "%s", message.Reason(err))
 	}
 	v, err := e.backend.Command(ctx, c)
 	switch {

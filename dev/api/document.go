@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -62,12 +65,46 @@ func writeFormat(w io.Writer, v any) error {
 	return nil
 }
 
-// readFormat reads a body that is nested within the limit.
+// readFormat reads a body that is strict JSON within the bounds of values.
 func readFormat(data []byte, to any) error {
-	if err := rawjson.CheckBounds(data); err != nil {
+	if err := rawjson.Check(data, rawjson.MaxLevels); err != nil {
 		return err
 	}
-	return huma.DefaultJSONFormat.Unmarshal(data, to)
+	if generic, ok := to.(*any); ok { // huma compares it with the schema
+		d := json.NewDecoder(bytes.NewReader(data))
+		d.UseNumber()
+		if err := d.Decode(generic); err != nil {
+			return err
+		}
+		*generic = withFloats(*generic)
+		return nil
+	}
+	err := json.Unmarshal(data, to)
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) { // huma took it for an integer
+		field := wrong.Field[strings.LastIndex(wrong.Field, ".")+1:] // the path begins with embedded types
+		return fmt.Errorf("%s: found %s; give a whole number of at most %d, in digits", field, wrong.Value, math.MaxInt)
+	}
+	return err
+}
+
+// withFloats makes each number a float64, as huma expects. A number beyond these becomes infinite: values that people and
+// services send may hold one (rawjson.MaxExponent), and no field of ours does.
+func withFloats(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		f, _ := v.Float64()
+		return f
+	case []any:
+		for i := range v {
+			v[i] = withFloats(v[i])
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = withFloats(v[name])
+		}
+	}
+	return v
 }
 
 // serveDocument publishes the OpenAPI document, which is complete by now.

@@ -256,6 +256,7 @@ func TestEveryOperationKeepsItsDocument(t *testing.T) {
 	r.post("/v1/orders/a-1/undo", `{"id":"c2","command":0}`)
 	r.post("/v1/orders/a-1/resubmit", `{"command":0,"deadline":"2030-01-01T00:00:00Z"}`)
 	r.post("/v1/orders/a-1/resolve", `{"id":"c4","command":0,"step":"charge","fact":"not-happened"}`)
+	r.post("/v1/orders/a-1/erase", `{"id":"c6","command":0,"by":"ann","reason":"asked to"}`)
 	r.post("/v1/orders/a-1/close", `{"id":"c5","command":0,"by":"ann","reason":"refunded"}`)
 	r.post("/v1/orders/a-1/move", `{"id":"c6","command":0,"definition":"latest"}`)
 	r.get("/v1/orders/a-1/move?definition=latest")

@@ -42,6 +42,7 @@ type listInput struct {
 	State     string `query:"state" enum:"Processing,Compensating,Processed,Compensated,Cancelled,Closed,Error"`
 	Workflow  string `query:"workflow" pattern:"^[a-z][a-z0-9-]{0,63}$"`
 	OlderThan string `query:"olderThan" example:"90m" doc:"created at least so long ago: 30s, 90m, 12h, 7d"`
+	Oldest    bool   `query:"oldest" doc:"the oldest of the selected orders alone"`
 	Limit     int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"orders on a page"`
 	Cursor    string `query:"cursor" maxLength:"1024" doc:"next of the page before"`
 }
@@ -71,21 +72,17 @@ func (e *edge) getTask(ctx context.Context, in *taskInput) (*taskOutput, error) 
 		return nil, p
 	}
 	if wait > 0 {
-		if _, err := e.waited(ctx, in.ID, wait); err != nil {
+		v, err := e.waited(ctx, in.ID, wait)
+		if err != nil {
 			return nil, ofOrder(in.ID, err)
 		}
+		return &taskOutput{Body: v}, nil
 	}
 	t, def, err := e.backend.Task(ctx, in.ID)
 	if err != nil {
 		return nil, ofOrder(in.ID, err)
 	}
-	if wait > 0 {
-		return &taskOutput{Body: view.Of(t, def)}, nil
-	}
-	var order json.RawMessage
-	if o, err := e.backend.Order(ctx, in.ID); err == nil { // without it the inputs are not shown
-		order = o.Body
-	}
+	order, _ := e.backend.Order(ctx, t) // if it cannot be read, the inputs are not shown
 	v := view.Detailed(t, def, order, e.clock.Now())
 	v.Await(e.backend.Unattended(ctx))
 	if t.Workflow != "" {
@@ -97,17 +94,22 @@ func (e *edge) getTask(ctx context.Context, in *taskInput) (*taskOutput, error) 
 }
 
 func (e *edge) getOrder(ctx context.Context, in *OrderPath) (*orderOutput, error) {
-	o, err := e.backend.Order(ctx, in.ID)
+	t, _, err := e.backend.Task(ctx, in.ID)
 	if err != nil {
 		return nil, ofOrder(in.ID, err)
 	}
-	return &orderOutput{Body: OrderDocument{
-		OrderID: o.ID, ContentHash: o.ContentHash, Created: core.TimeOf(o.Created), Order: o.Body,
-	}}, nil
+	if t.Erased != nil {
+		return nil, problem(http.StatusNotFound, CodeNotFound, "the content of order %q was erased at %s; its states and times are still shown", in.ID, t.Erased.At)
+	}
+	order, err := e.backend.Order(ctx, t)
+	if err != nil {
+		return nil, ofOrder(in.ID, err)
+	}
+	return &orderOutput{Body: OrderDocument{OrderID: t.OrderID, ContentHash: message.HashOf(t), Created: t.Created, Order: order}}, nil
 }
 
 func (e *edge) list(ctx context.Context, in *listInput) (*pageOutput, error) {
-	q := port.Query{State: in.State, Workflow: in.Workflow, Limit: in.Limit, Cursor: in.Cursor}
+	q := port.Query{State: in.State, Workflow: in.Workflow, Oldest: in.Oldest, Limit: in.Limit, Cursor: in.Cursor}
 	if in.OlderThan != "" {
 		age, ok := parseAge(in.OlderThan)
 		if !ok {

@@ -25,7 +25,7 @@ func TestSubmitAnswersAfterTheOrderIsStored(t *testing.T) {
 	if v := a.json(t); v["orderId"] != "o-1" || v["known"] != false || v["state"] != "Processing" {
 		t.Errorf("receipt: %v", v)
 	}
-	if got := string(r.backend.Seen("o-1").Body); got != `{"total":12.50,"big":12345678901234567890.10}` {
+	if got := string(r.backend.Seen("o-1")); got != `{"total":12.50,"big":12345678901234567890.10}` {
 		t.Errorf("the order lost its digits: %s", got)
 	}
 	if v := r.post("/v1/orders", orderJSON("o-1")).json(t); v["known"] != true {
@@ -234,6 +234,15 @@ func TestCommands(t *testing.T) {
 	if got := r.backend.Commands[1]; a.status != 200 || !reflect.DeepEqual(got, want) {
 		t.Errorf("%d, the backend got %+v", a.status, got)
 	}
+	a = r.post("/v1/orders/o/erase", `{"id":"c-8","command":3,"by":"ann","reason":"asked to"}`)
+	want = message.Control{Schema: 1, Kind: message.Erase, OrderID: "o", ID: "c-8", Command: 3, By: "ann", Reason: "asked to"}
+	if got := r.backend.Commands[2]; a.status != 200 || !reflect.DeepEqual(got, want) {
+		t.Errorf("%d, the backend got %+v", a.status, got)
+	}
+	r.backend.Change("o", func(x *core.Task) { x.Erased = &core.Erasure{By: "ann", Reason: "asked to", At: 1} })
+	if a = r.get("/v1/orders/o/order"); a.status != 404 || !strings.Contains(string(a.body), "was erased") {
+		t.Errorf("the content of an erased order: %d %s", a.status, a.body)
+	}
 	hash := strings.Repeat("0123456789abcdef", 2)
 	for body, want := range map[string]message.Control{
 		`{"id":"c-3","command":3,"definition":"latest"}`: {
@@ -243,7 +252,7 @@ func TestCommands(t *testing.T) {
 			Schema: 1, Kind: message.Resubmit, OrderID: "o", ID: "c-4", Command: 3, Definition: hash,
 		},
 		`{"id":"c-5","command":3,"step":"charge","input":"` + strings.Repeat("x", 32<<10-2) + `"}`: {
-			Schema: 2, Kind: message.Resubmit, OrderID: "o", ID: "c-5", Command: 3, Step: "charge",
+			Schema: 1, Kind: message.Resubmit, OrderID: "o", ID: "c-5", Command: 3, Step: "charge",
 			Input: []byte(`"` + strings.Repeat("x", 32<<10-2) + `"`),
 		},
 	} {
@@ -282,6 +291,8 @@ func TestCommandBadInput(t *testing.T) {
 		{"/v1/orders/o/close", "application/json", `{"command":0,"by":"ann"}`, 400},
 		{"/v1/orders/o/close", "application/json", `{"command":0,"by":"ann","reason":" "}`, 400},
 		{"/v1/orders/o/close", "application/json", `{"command":0,"reason":"why"}`, 400},
+		{"/v1/orders/o/erase", "application/json", `{"command":0,"by":"ann"}`, 400},
+		{"/v1/orders/o/erase", "application/json", `{"command":0,"reason":"why"}`, 400},
 		{"/v1/orders/o/resolve", "application/json", `{"command":0,"step":"charge","fact":"maybe"}`, 400},
 		{"/v1/orders/o/move", "application/json", `{"command":0}`, 400},
 		{"/v1/orders/o/move", "application/json", `{"command":0,"definition":"newest"}`, 400},
@@ -305,6 +316,42 @@ func TestCommandBadInput(t *testing.T) {
 	}
 	if n := len(r.backend.Commands); n != 1 { // the unknown order's
 		t.Errorf("the backend got %d commands, want 1", n)
+	}
+}
+
+// What people and services send may hold any number within the bounds of values, as an order may; the refusal of a number of
+// ours names its field, and shows no words of Go.
+func TestNumbersOfCommands(t *testing.T) {
+	r := newRig(t)
+	r.submit("o")
+	for _, tt := range []struct{ path, body, field string }{
+		{"answers", `{"step":"charge","value":%s}`, ""},
+		{"answers", `{"event":"bought","value":{"a":[1,{"b":%s}]}}`, ""},
+		{"resubmit", `{"command":0,"step":"charge","input":[%s]}`, ""},
+		{"resolve", `{"command":0,"step":"charge","fact":"happened","output":%s}`, ""},
+		{"answers", `{"step":"charge","value":1,"run":%s}`, "run"},
+		{"answers", `{"step":"charge","value":1,"round":%s}`, "round"},
+		{"cancel", `{"run":%s}`, "run"},
+		{"undo", `{"command":%s}`, "command"},
+	} {
+		for _, number := range []string{"1e400", "1E+999", "9223372036854775808", "1e3"} {
+			r.backend.Commands = nil
+			a := r.post("/v1/orders/o/"+tt.path, fmt.Sprintf(tt.body, number))
+			switch {
+			case tt.field != "":
+				want := "body: " + tt.field + ": found number " + number + "; give a whole number"
+				if detail, _ := a.json(t)["detail"].(string); a.status != 400 || !strings.HasPrefix(detail, want) {
+					t.Errorf("%s %s of %s: %d %s", tt.path, tt.field, number, a.status, a.body)
+				}
+			case a.status != 200 || len(r.backend.Commands) != 1:
+				t.Errorf("%s of %s: %d %s", tt.path, number, a.status, a.body)
+			default:
+				c := r.backend.Commands[0]
+				if sent := fmt.Sprintf("%s%s%s", c.Value, c.Input, c.Output); !strings.Contains(sent, number) {
+					t.Errorf("%s of %s: the backend got %s", tt.path, number, sent)
+				}
+			}
+		}
 	}
 }
 
@@ -417,14 +464,11 @@ func TestDamagedDocument(t *testing.T) {
 			t.Errorf("%v", o)
 		}
 	}
-	for _, path := range []string{"/v1/orders/b", "/v1/orders/b/events", "/v1/orders/b?wait=10s"} {
+	for _, path := range []string{"/v1/orders/b", "/v1/orders/b/events", "/v1/orders/b?wait=10s", "/v1/orders/b/order"} {
 		a := r.get(path)
 		if v := a.json(t); a.status != 500 || v["code"] != "damaged" || !strings.Contains(v["detail"].(string), `order "b"`) {
 			t.Errorf("%s: %d %s", path, a.status, a.body)
 		}
-	}
-	if a := r.get("/v1/orders/b/order"); a.status != 200 {
-		t.Errorf("the order as submitted: %d %s", a.status, a.body)
 	}
 }
 

@@ -124,7 +124,7 @@ func problemOf(err error) *Problem {
 		return p
 	case errors.Is(err, port.ErrDamaged):
 		return problem(http.StatusInternalServerError, CodeDamaged,
-			"its stored document cannot be read, other orders are not affected (%v); the order as submitted is at /v1/orders/{id}/order", err)
+			"its stored document cannot be read, other orders are not affected (%v)", err)
 	case errors.Is(err, port.ErrNotFound):
 		return problem(http.StatusNotFound, CodeNotFound, "%v; check the ID, or look for it with GET /v1/orders", err)
 	}

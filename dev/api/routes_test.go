@@ -3,6 +3,7 @@ package api_test
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -59,9 +60,9 @@ func (b *routed) Queue(name string) (port.Queue, error) {
 
 func (b *routed) QueueNames() []string { b.reach("sqs"); return nil }
 
-func (b *routed) Order(ctx context.Context, id string) (*port.Order, error) {
+func (b *routed) Order(ctx context.Context, t *core.Task) (json.RawMessage, error) {
 	b.reach("api")
-	return b.Backend.Order(ctx, id)
+	return b.Backend.Order(ctx, t)
 }
 
 func (b *routed) Task(ctx context.Context, id string) (*core.Task, *core.Definition, error) {

@@ -124,7 +124,8 @@ type patientReader struct {
 
 func (p *patientReader) Read(b []byte) (int, error) {
 	_ = p.rc.SetReadDeadline(time.Now().Add(lineTimeout))
-	if err := p.ctx.Err(); err != nil { // asked after the deadline was set: wakeReader's comes later or is seen here
+	if err := p.ctx.Err(); err != nil { // wakeReader's deadline comes later, or the one above replaced it
+		_ = p.rc.SetReadDeadline(time.Now()) // net/http reads the rest of the body when the request is over
 		return 0, err
 	}
 	return p.body.Read(b)

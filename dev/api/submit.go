@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -109,18 +110,30 @@ func (e *edge) submitOne(w http.ResponseWriter, r *http.Request, wait time.Durat
 // waitForEnd answers the task if it ends in time.
 func (e *edge) waitForEnd(ctx context.Context, id string, wait time.Duration) (view.Task, bool) {
 	t, err := e.waited(ctx, id, wait)
-	if err != nil || !view.Ended(t) {
-		return view.Task{}, false // it is stored all the same: 202
-	}
-	_, def, err := e.backend.Task(ctx, id)
-	if err != nil {
-		return view.Task{}, false
-	}
-	return view.Of(t, def), true
+	return t, err == nil && t.Ended // it is stored all the same: 202
 }
 
-// waited answers the task at its end, or as it is when the time is over.
-func (e *edge) waited(ctx context.Context, id string, wait time.Duration) (*core.Task, error) {
+// waited returns the task at its end, or as it is when the time is over. A task that has ended is not read again
+// from the store: only its definition is looked up.
+func (e *edge) waited(ctx context.Context, id string, wait time.Duration) (view.Task, error) {
+	t, err := e.atEnd(ctx, id, wait)
+	if err != nil {
+		return view.Task{}, err
+	}
+	if t.Definition == "" { // the tombstone of a Cancel (P17)
+		return view.Of(t, nil), nil
+	}
+	pinned, err := e.backend.Target(ctx, t.Workflow, t.Definition)
+	if err == nil && pinned.Definition == nil {
+		err = fmt.Errorf("%w: %s", port.ErrDamaged, pinned.Absent)
+	}
+	if err != nil {
+		return view.Task{}, err
+	}
+	return view.Of(t, pinned.Definition), nil
+}
+
+func (e *edge) atEnd(ctx context.Context, id string, wait time.Duration) (*core.Task, error) {
 	ctx, cancel := untilDrain(ctx)
 	defer cancel()
 	ctx, stop := context.WithTimeout(ctx, wait)

@@ -240,3 +240,51 @@ func TestAlertSettings(t *testing.T) {
 		}
 	}
 }
+
+// The operator gets one alert while new orders are refused because as many as --max-open are active, with the number, the limit and the
+// flag; one that it is over; and another one the next time.
+func TestAlertWhileOrdersAreRefused(t *testing.T) {
+	w := newFixture(t, "5m")
+	posted := make(chan message.Alert, 10)
+	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		var a message.Alert
+		if err := json.NewDecoder(r.Body).Decode(&a); err != nil {
+			t.Error(err)
+		}
+		posted <- a
+	}))
+	t.Cleanup(hook.Close)
+	clock := memory.NewClock(time.Now())
+	w.shop.gate = make(chan struct{})
+	w.options.Clock, w.options.MaxOpen, w.options.OnAlert = clock, 3, embedded.OnAlert{Webhook: hook.URL}
+	s := w.open()
+	defer closeRuntime(t, s)
+	next := func(kind message.AlertKind) {
+		t.Helper()
+		for deadline := time.Now().Add(patience); time.Now().Before(deadline); clock.Advance(time.Second) {
+			select {
+			case a := <-posted:
+				text := a.RaiseAlert.Message
+				if a.Kind != kind || !a.Intake || a.Code != "busy" || !strings.HasPrefix(text, "3 orders are active and the limit is 3 (--max-open)") {
+					t.Fatalf("the alert is %+v, want %s of the intake", a, kind)
+				}
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+		t.Fatalf("no alert %s", kind)
+	}
+	n := 0
+	for range 2 {
+		for range 10 {
+			n++
+			s.Submit(t.Context(), []message.SubmitOrder{order(t, fmt.Sprintf("o-%d", n), "")})
+		}
+		next(message.AlertFirst)
+		for range 3 * 2 { // both steps of the orders that were taken
+			w.shop.gate <- struct{}{}
+		}
+		eventually(t, "there is room again", func() bool { return s.Health(t.Context()).Checks["intake"] == "ok" })
+		next(message.AlertOver)
+	}
+}

@@ -15,9 +15,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/shared/incident"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/redirect"
 )
 
 // OnAlert says what is done with an alert, beside its line in the log. If the webhook or the command fails,
@@ -85,6 +87,21 @@ func (s *Runtime) watch(ctx context.Context) {
 	}
 }
 
+// alertRefusals notifies the operator that new orders are refused because MaxOpen are active. That lasts until a tenth of the places is free.
+func (s *Runtime) alertRefusals(ctx context.Context) {
+	last, active := s.refused.Load(), s.hub.activeOrders()
+	if last == nil {
+		return
+	}
+	err := s.incidents.Refused(ctx, api.CodeBusy, tooMany(max(active, last.Active), s.options.MaxOpen))
+	if err != nil && ctx.Err() == nil {
+		s.log.ErrorContext(ctx, "no alert that new orders are refused; it is tried again while that lasts", "error", err)
+	}
+	if active < s.options.MaxOpen-s.options.MaxOpen/10 {
+		s.refused.CompareAndSwap(last, nil)
+	}
+}
+
 // newIncidents makes what alerts the operator. Callers wait for neither the webhook nor the command, and
 // Close ends both.
 func (s *Runtime) newIncidents() *incident.Incidents {
@@ -116,14 +133,17 @@ func (a alertSinks) publish(ctx context.Context, alert message.Alert) error {
 		options = "--server " + a.server
 	}
 	alert = alert.For(a.server, options)
-	attributes := []any{"order", alert.OrderID, "workflow", alert.Workflow, "kind", alert.Kind}
+	attributes := []any{"kind", alert.Kind}
+	if !alert.Intake {
+		attributes = append(attributes, "order", alert.OrderID, "workflow", alert.Workflow)
+	}
 	for _, f := range alert.Facts() {
 		attributes = append(attributes, f.Name, f.Value)
 	}
 	a.log.ErrorContext(ctx, "ALERT: "+alert.Title(), append(attributes, "commands", alert.Commands)...)
 	body, err := json.Marshal(alert)
 	if err != nil {
-		return fmt.Errorf("alert of task %q: %w", alert.OrderID, err)
+		return fmt.Errorf("alert %q: %w", alert.Title(), err)
 	}
 	var posted error
 	var posting sync.WaitGroup
@@ -133,7 +153,7 @@ func (a alertSinks) publish(ctx context.Context, alert message.Alert) error {
 	err = a.run(ctx, body)
 	posting.Wait()
 	if err = errors.Join(posted, err); err != nil {
-		return fmt.Errorf("alert of task %q: %w", alert.OrderID, err)
+		return fmt.Errorf("alert %q: %w", alert.Title(), err)
 	}
 	return nil
 }
@@ -148,11 +168,9 @@ func take(ctx context.Context, places chan struct{}) error {
 	}
 }
 
-var hook = http.Client{CheckRedirect: noRedirect}
-
-// noRedirect returns a redirect as the answer: an alert that followed it would become a GET of another
-// address, perhaps of a login page that answers 200, or would reach a host that was never named.
-func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+// hook follows no redirect: an alert that followed it would become a GET of another address, perhaps of a login page that answers 200, or
+// would reach a host that was never named.
+var hook = redirect.Refused(http.Client{})
 
 func (a alertSinks) post(ctx context.Context, body []byte) error {
 	if a.Webhook == "" {
@@ -182,9 +200,9 @@ func (a alertSinks) post(ctx context.Context, body []byte) error {
 	switch resp.StatusCode / 100 {
 	case 2:
 		return nil
-	case 3: // its Location may hold a secret
-		return fmt.Errorf("the webhook answered %s, and alerts follow no redirect: set its final address",
-			resp.Status)
+	case 3:
+		return fmt.Errorf("the webhook answered %s, a redirect to %s, and alerts follow no redirect: set its final address",
+			resp.Status, redirect.Target(resp))
 	}
 	return fmt.Errorf("the webhook answered %s", resp.Status)
 }

@@ -35,7 +35,7 @@ func answering(t *testing.T, s *embedded.Runtime, order, step, by, value string)
 		t.Fatal(err)
 	}
 	for {
-		v, err := s.Command(t.Context(), message.Control{Schema: message.AnswerSchema, Kind: message.Answer, OrderID: order,
+		v, err := s.Command(t.Context(), message.Control{Schema: message.Schema, Kind: message.Answer, OrderID: order,
 			ID: by + "-" + step + "-" + value, Step: step, Round: 1, By: by, Value: text})
 		if errors.Is(err, port.ErrUnavailable) {
 			continue // as a client does
@@ -110,7 +110,7 @@ func TestAnswersThatCannotCount(t *testing.T) {
 			t.Errorf("%+v: %+v", c, v)
 		}
 	}
-	_, err := s.Command(t.Context(), message.Control{Schema: message.AnswerSchema, Kind: message.Answer, OrderID: "o-2", ID: "x", Step: "approve", Round: 1, By: "ann", Value: []byte(`"yes"`)})
+	_, err := s.Command(t.Context(), message.Control{Schema: message.Schema, Kind: message.Answer, OrderID: "o-2", ID: "x", Step: "approve", Round: 1, By: "ann", Value: []byte(`"yes"`)})
 	if !errors.Is(err, port.ErrNotFound) {
 		t.Errorf("an unknown order: %v", err)
 	}

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -71,7 +72,7 @@ func (s *Runtime) knownOrBusy(ctx context.Context, o *message.SubmitOrder, activ
 	}
 	s.count("busy", "intake")
 	busy := &api.BusyError{RetryAfter: busyRetry, Active: active, Limit: s.options.MaxOpen}
-	if s.full.CompareAndSwap(false, true) {
+	if s.refused.Swap(busy) == nil {
 		s.log.Warn("new orders are refused, and this line does not repeat while that lasts", "error", busy)
 	}
 	return api.SubmitResult{OrderID: o.OrderID, Err: busy}
@@ -209,16 +210,16 @@ func (s *Runtime) Question(ctx context.Context, id, token string) (answerpage.Qu
 	if err != nil {
 		return answerpage.Question{}, err
 	}
-	order, err := s.Order(ctx, id)
+	order, err := s.Order(ctx, t)
 	if err != nil {
 		return answerpage.Question{}, err
 	}
-	return answerpage.Read(t, def, order.Body, of), nil
+	return answerpage.Read(t, def, order, of), nil
 }
 
-// Order answers the order as it came.
-func (s *Runtime) Order(ctx context.Context, id string) (*port.Order, error) {
-	return s.store.LoadOrder(ctx, id)
+// Order reads the order of a task, as it was submitted.
+func (s *Runtime) Order(ctx context.Context, t *core.Task) (json.RawMessage, error) {
+	return s.state.Order(ctx, t)
 }
 
 // Wait until done says so.
@@ -331,8 +332,13 @@ func (s *Runtime) intake(active int64) string {
 	if active < int64(s.options.MaxOpen) {
 		return "ok"
 	}
-	return fmt.Sprintf("new orders are refused: %d orders are active and the limit is %d (--max-open). Orders that only "+
-		"wait do not count. Look for an agent that is absent, slow or failing, or start with a higher limit", active, s.options.MaxOpen)
+	return "new orders are refused: " + tooMany(int(active), s.options.MaxOpen)
+}
+
+// tooMany names the number of active orders, the limit, its flag, and what to do.
+func tooMany(active, limit int) string {
+	return fmt.Sprintf("%d orders are active and the limit is %d (--max-open). Orders that only wait do not count. "+
+		"Look for an agent that is absent, slow or failing, or start with a higher limit", active, limit)
 }
 
 // Health reports whether orders are taken, and how much is under way.

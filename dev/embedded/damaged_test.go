@@ -25,7 +25,7 @@ import (
 // damage makes the stored document of a task unreadable while no process has the folder.
 func (w *fixture) damage(id string) {
 	w.t.Helper()
-	w.execute("UPDATE tasks SET document = x'7b' WHERE id = ?", id)
+	w.execute("UPDATE orders SET document = x'7b' WHERE id = ?", id)
 }
 
 // execute changes one row of the file while no process has the folder.

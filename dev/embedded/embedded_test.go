@@ -42,7 +42,8 @@ steps:
 type shop struct {
 	mu      sync.Mutex
 	effects map[string]int
-	delay   time.Duration
+	fenced  map[string]bool // keys that were undone
+	delay   atomic.Int64    // nanoseconds
 	hang    atomic.Bool
 	stuck   chan struct{} // calls last until it is closed, whatever becomes of their contexts
 	refuse  atomic.Bool   // the second step, for good
@@ -70,11 +71,11 @@ func (s *shop) run(ctx context.Context, c worker.Call) (any, error) {
 		case <-s.gate:
 		}
 	}
-	if s.delay > 0 {
+	if delay := time.Duration(s.delay.Load()); delay > 0 {
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
-		case <-time.After(s.delay):
+		case <-time.After(delay):
 		}
 	}
 	if s.expired.Load() {
@@ -87,8 +88,12 @@ func (s *shop) run(ctx context.Context, c worker.Call) (any, error) {
 	defer s.mu.Unlock()
 	if c.Operation == core.UndoOp {
 		s.undone.Add(1)
+		s.fenced[c.Key] = true
 		delete(s.effects, c.Key)
 		return nil, nil
+	}
+	if s.fenced[c.Key] { // a call that began before the undo
+		return nil, worker.Permanent(errors.New("it was undone"))
 	}
 	s.effects[c.Key] = 1
 	return map[string]string{"key": c.Key}, nil
@@ -114,7 +119,7 @@ func newFixture(t *testing.T, timeout string) *fixture {
 	if err := os.Mkdir(flows, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	w := &fixture{t: t, dir: dir, shop: &shop{effects: map[string]int{}}}
+	w := &fixture{t: t, dir: dir, shop: &shop{effects: map[string]int{}, fenced: map[string]bool{}}}
 	w.write(fmt.Sprintf(pair, timeout))
 	w.options = embedded.Options{
 		Data: filepath.Join(dir, "data"), Workflows: flows, ReplyTo: []string{"shop"}, SweepEvery: 50 * time.Millisecond,
@@ -417,7 +422,7 @@ func TestAClockThatJumps(t *testing.T) {
 			t.Fatalf("%s ended %s: %s", id, task.ProcessState, task.EndText)
 		}
 	}
-	w.shop.delay = 20 * time.Millisecond
+	w.shop.delay.Store(int64(20 * time.Millisecond)) // a copy of an earlier request may still be handled
 	submit(t, s, "across", "")
 	offset.Store(0) // an hour back, with that one in flight
 	submit(t, s, "back", "")

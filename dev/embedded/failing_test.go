@@ -46,7 +46,7 @@ func TestWhatCannotBeStoredComesBack(t *testing.T) {
 	defer closeRuntime(t, s)
 	submit(t, s, "one", "")
 	eventually(t, "the call is made", func() bool { return w.shop.at.Load() == 1 })
-	end := w.refuseWrites("UPDATE", "tasks")
+	end := w.refuseWrites("UPDATE", "orders")
 	w.shop.gate <- struct{}{}
 	resting := func() bool {
 		d := depth(t, s, port.Replies)
@@ -85,7 +85,7 @@ func TestOrdersThatCannotBeStoredAreRefused(t *testing.T) {
 	if !errors.Is(r.Err, port.ErrUnavailable) || r.OrderID != "one" || strings.Count(r.Err.Error(), port.ErrUnavailable.Error()) != 1 {
 		t.Errorf("submitted: %+v, want %v", r, port.ErrUnavailable)
 	}
-	if _, err := s.Order(t.Context(), "one"); !errors.Is(err, port.ErrNotFound) {
+	if _, _, err := s.Task(t.Context(), "one"); !errors.Is(err, port.ErrNotFound) {
 		t.Errorf("the order: %v, want %v", err, port.ErrNotFound)
 	}
 	end()

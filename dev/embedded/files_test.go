@@ -4,9 +4,11 @@ package embedded_test
 
 import (
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -101,5 +103,31 @@ func TestAgentsFileThatIsNoFile(t *testing.T) {
 		}
 	case <-time.After(patience):
 		t.Fatal("the start hangs")
+	}
+}
+
+// A look at the folder logs what has changed since the last one, and a start looks twice.
+func TestAProblemIsLoggedOnce(t *testing.T) {
+	var log logged
+	w := newFixture(t, "5s")
+	w.options.Log = slog.New(slog.NewTextHandler(&log, nil))
+	w.writeAs("bad.yaml", "workflow: bad\n")
+	s := w.open()
+	defer closeRuntime(t, s)
+	served := func(name string) {
+		t.Helper()
+		w.writeAs(name+".yaml", strings.Replace(fmt.Sprintf(pair, "5s"), "workflow: pair", "workflow: "+name, 1))
+		eventually(t, name+" is served", func() bool {
+			return slices.ContainsFunc(s.Workflows(t.Context()), func(i view.WorkflowInfo) bool { return i.Name == name })
+		})
+	}
+	served("first") // the start has looked twice before
+	w.writeAs("bad.yaml", "workflow: bad\nsteps: 1\n")
+	served("second")
+	served("third")
+	for text, want := range map[string]int{"the workflow has no steps": 1, "steps is a number": 1} {
+		if n := strings.Count(log.String(), text); n != want {
+			t.Errorf("%q is logged %d times, want %d: %s", text, n, want, log.String())
+		}
 	}
 }

@@ -3,6 +3,7 @@ package embedded_test
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -146,6 +147,43 @@ func TestRequestsThatLieInAQueueAreNoFailures(t *testing.T) {
 			}
 			eventually(t, "calls are made", func() bool { return depth(t, s, port.Requests("shop")).InFlight >= max(c.concurrency, 1) })
 			clock.Advance(2 * time.Hour) // the requests in hand are visible again too
+			for i := range c.orders {
+				task, err := s.Wait(t.Context(), fmt.Sprintf("o-%d", i), func(task *core.Task) bool { return task.Version > 1 })
+				if err != nil {
+					t.Fatal(err)
+				}
+				if step := task.Steps[0]; step.FailureCount != c.failures || step.State != core.Pending {
+					t.Fatalf("%s is %s with %d failures, want it handed back with %d", task.OrderID, step.State, step.FailureCount, c.failures)
+				}
+			}
+		})
+	}
+}
+
+// P32: an agent outside has received all its requests and is gone. They are failures when they are overdue, unless they are more than it
+// takes at a time: 50, which is the concurrency times the batch of an agent without settings.
+func TestRequestsThatAnAgentOutsideHolds(t *testing.T) {
+	for _, c := range []struct{ orders, failures int }{{50, 1}, {51, 0}} {
+		t.Run(strconv.Itoa(c.orders), func(t *testing.T) {
+			w, clock := onItsOwnClock(t, "7m30s")
+			w.outside()
+			s := w.open()
+			defer closeRuntime(t, s)
+			for i := range c.orders {
+				submit(t, s, fmt.Sprintf("o-%d", i), "")
+			}
+			q, err := s.Queue(port.Requests("shop"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for held := 0; held < c.orders; {
+				got, err := q.Receive(t.Context(), port.MaxBatch, patience, 6*time.Hour)
+				if err != nil || len(got) == 0 {
+					t.Fatalf("received %d after %d: %v", len(got), held, err)
+				}
+				held += len(got)
+			}
+			clock.Advance(2 * time.Hour)
 			for i := range c.orders {
 				task, err := s.Wait(t.Context(), fmt.Sprintf("o-%d", i), func(task *core.Task) bool { return task.Version > 1 })
 				if err != nil {

@@ -193,10 +193,13 @@ func TestSinksThatHangAreEnded(t *testing.T) {
 	eventually(t, "it is tried again", func() bool { clock.Advance(10 * time.Second); return hook.called.Load() > 1 })
 }
 
+// unparseable stands for a redirect whose address cannot be parsed.
+const unparseable = 0
+
 // A webhook that redirects has not taken the alert, and no other host gets it: neither as a POST nor as a GET
 // of a login page.
 func TestWebhookFollowsNoRedirect(t *testing.T) {
-	for _, status := range []int{301, 302, 303, 307, 308} {
+	for _, status := range []int{301, 302, 303, 307, 308, unparseable} {
 		t.Run(strconv.Itoa(status), func(t *testing.T) {
 			w := newFixture(t, "5s")
 			w.write(strings.Replace(fmt.Sprintf(pair, "5s"), "second, after: [first], timeout: 5s, onFailure: undo", "second, after: [first], timeout: 5s, onFailure: stop", 1))
@@ -204,7 +207,15 @@ func TestWebhookFollowsNoRedirect(t *testing.T) {
 			var elsewhere atomic.Int32
 			login := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))
 			t.Cleanup(login.Close)
-			hook := httptest.NewServer(http.RedirectHandler(login.URL+"/login?secret=1", status))
+			target := `\"` + login.URL + `\"`
+			hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if status == unparseable {
+					w.Header().Set("Location", "https://%zz/?secret=1")
+					w.WriteHeader(http.StatusFound)
+					return
+				}
+				http.Redirect(w, r, login.URL+"/login?secret=1", status)
+			}))
 			t.Cleanup(hook.Close)
 			var log logged
 			w.options.Log, w.options.OnAlert = slog.New(slog.NewTextHandler(&log, nil)), embedded.OnAlert{Webhook: hook.URL}
@@ -212,8 +223,11 @@ func TestWebhookFollowsNoRedirect(t *testing.T) {
 			defer closeRuntime(t, s)
 			submit(t, s, "o-1", "")
 			want := fmt.Sprintf("the webhook answered %d", status)
+			if status == unparseable {
+				target, want = "an address that is missing or cannot be read", "the webhook answered 302"
+			}
 			eventually(t, "the redirect is logged as a failure", func() bool { return strings.Contains(log.String(), want) })
-			if text := log.String(); !strings.Contains(text, "set its final address") || strings.Contains(text, "secret") || elsewhere.Load() != 0 {
+			if text := log.String(); !strings.Contains(text, "set its final address") || !strings.Contains(text, "a redirect to "+target+",") || strings.Contains(text, "secret") || elsewhere.Load() != 0 {
 				t.Errorf("%d calls of the other host; logged %s", elsewhere.Load(), text)
 			}
 		})

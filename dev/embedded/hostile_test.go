@@ -93,14 +93,14 @@ func everyEntrance(t *testing.T, number string) {
 	site.refuses("/", "AmazonSQS.ReceiveMessage", fmt.Sprintf(`{"QueueUrl":"replies","MaxNumberOfMessages":%s}`, number))
 	for queue, body := range map[string]string{
 		port.Intake:  fmt.Sprintf(`{"schema":1,"orderId":"x","workflow":"pair","order":{"n":%s}}`, number),
-		port.Control: fmt.Sprintf(`{"schema":2,"kind":"answer","orderId":"output","id":"i","name":"paid","by":"ann","value":{"n":%s}}`, number),
+		port.Control: fmt.Sprintf(`{"schema":1,"kind":"answer","orderId":"output","id":"i","name":"paid","by":"ann","value":{"n":%s}}`, number),
 		port.Replies: fmt.Sprintf(`{"schema":1,"task":"output","run":0,"step":"first","attempt":1,"operation":"do","outcome":"done","output":%s}`, number),
 	} {
 		site.quarantines(s, queue, body)
 	}
 
 	for _, id := range []string{"output", "response"} {
-		v, err := s.Command(t.Context(), message.Control{Schema: message.AnswerSchema, Kind: message.Answer, OrderID: id, ID: "a",
+		v, err := s.Command(t.Context(), message.Control{Schema: message.Schema, Kind: message.Answer, OrderID: id, ID: "a",
 			Name: "paid", By: "ann", Value: json.RawMessage(`{"list":[1,2.5,1e2],"n":2.30}`)})
 		if err != nil || !v.Accepted {
 			t.Fatalf("%+v %v", v, err)
@@ -181,7 +181,7 @@ func TestAnEventIsCheckedWithinABudget(t *testing.T) {
 	submit(t, s, "one", "")
 	untilStep(t, s, "one", "paid", core.Waiting)
 	answer := func(id, value string) core.Verdict {
-		v, err := s.Command(t.Context(), message.Control{Schema: message.AnswerSchema, Kind: message.Answer, OrderID: "one", ID: id, Name: "paid", By: "ann", Value: json.RawMessage(value)})
+		v, err := s.Command(t.Context(), message.Control{Schema: message.Schema, Kind: message.Answer, OrderID: "one", ID: id, Name: "paid", By: "ann", Value: json.RawMessage(value)})
 		if err != nil {
 			t.Fatal(err)
 		}

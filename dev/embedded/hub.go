@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -17,7 +18,7 @@ type hub struct {
 	passive  map[string]int64 // versions of the tasks that ceased to be active last, see committed
 	order    [4096]string     // ring of the keys of passive
 	next     int
-	watchers map[string]map[chan *core.Task]struct{}
+	watchers map[string][]chan *core.Task
 	ended    map[core.State]int64 // since the start
 	rested   func(*core.Task)     // called with each task that comes to rest
 }
@@ -26,7 +27,7 @@ func newHub() *hub {
 	return &hub{
 		active:   map[string]int64{},
 		passive:  map[string]int64{},
-		watchers: map[string]map[chan *core.Task]struct{}{},
+		watchers: map[string][]chan *core.Task{},
 		ended:    map[core.State]int64{},
 	}
 }
@@ -45,7 +46,7 @@ func (h *hub) committed(c state.Change) {
 		}
 	}
 	h.count(t)
-	for ch := range h.watchers[t.OrderID] {
+	for _, ch := range h.watchers[t.OrderID] {
 		newest := t
 		select {
 		case waiting := <-ch:
@@ -112,15 +113,12 @@ func (h *hub) watch(id string) (<-chan *core.Task, func()) {
 	ch := make(chan *core.Task, 1)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.watchers[id] == nil {
-		h.watchers[id] = map[chan *core.Task]struct{}{}
-	}
-	h.watchers[id][ch] = struct{}{}
+	h.watchers[id] = append(h.watchers[id], ch)
 	return ch, func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		delete(h.watchers[id], ch)
-		if len(h.watchers[id]) == 0 {
+		others := slices.DeleteFunc(h.watchers[id], func(c chan *core.Task) bool { return c == ch })
+		if h.watchers[id] = others; len(others) == 0 {
 			delete(h.watchers, id)
 		}
 	}

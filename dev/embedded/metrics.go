@@ -88,8 +88,8 @@ func (m *telemetry) rested(t *core.Task) {
 		return
 	}
 	for i := range t.Steps {
-		if s := &t.Steps[i]; s.State == core.Processed && s.FirstAt != 0 && s.FinishedAt != 0 {
-			m.steps.WithLabelValues(t.Workflow, s.Name).Observe(s.FinishedAt.Sub(s.FirstAt).Std().Seconds())
+		if s := &t.Steps[i]; s.State == core.Processed && s.FirstClaim() != 0 && s.FinishedAt != 0 {
+			m.steps.WithLabelValues(t.Workflow, s.Name).Observe(s.FinishedAt.Sub(s.FirstClaim()).Std().Seconds())
 		}
 	}
 }

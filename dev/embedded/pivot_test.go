@@ -88,13 +88,21 @@ func TestADepositInDoubtIsUndoneOnceItIsResolved(t *testing.T) {
 	if command(message.Control{Kind: message.Undo, ID: "u-1", Command: task.Command}) {
 		t.Fatal("an undo is accepted while the deposit is in doubt")
 	}
+	number := func() int { // it grows with many refusals too (P5)
+		t.Helper()
+		now, _, err := s.Task(t.Context(), "one")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return now.Command
+	}
 	tries := 0
 	eventually(t, "the fact is accepted, once no call can be under way", func() bool {
 		tries++
 		id, _ := json.Marshal(tries)
-		return command(message.Control{Kind: message.Resolve, ID: "r-" + string(id), Command: task.Command, Step: "deposit", Fact: core.NotHappened})
+		return command(message.Control{Kind: message.Resolve, ID: "r-" + string(id), Command: number(), Step: "deposit", Fact: core.NotHappened})
 	})
-	if !command(message.Control{Kind: message.Undo, ID: "u-2", Command: task.Command + 1}) {
+	if !command(message.Control{Kind: message.Undo, ID: "u-2", Command: number()}) {
 		t.Fatal("the undo is refused after the deposit was resolved as not-happened")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/dev/sqlite"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
@@ -28,6 +29,7 @@ const (
 	controlConsumers = 4
 	taskConsumers    = 8
 	cachedTasks      = 20_000
+	inlineOrder      = 1 << 10 // a commit to SQLite writes whole pages, and a row of its own costs more than some bytes
 	wakeSlack        = 2 * time.Millisecond
 )
 
@@ -54,7 +56,7 @@ type Runtime struct {
 	counts    sync.Map // of *counter, by what was counted
 	rejects   atomic.Int64
 	ready     atomic.Bool
-	full      atomic.Bool // intake has refused orders and has logged it, see sweep
+	refused   atomic.Pointer[api.BusyError] // last refusal of an order because too many are active; nil once there is room, see alertRefusals
 
 	receiving context.CancelFunc // ends the taking of messages
 	work      context.Context    // of the handling of them
@@ -127,6 +129,7 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 	s.state = state.New(state.Config{
 		Store: s.store, Definitions: s.store, Compile: workflow.Decode, Encode: workflow.Encode,
 		Current: s.workflows.current, Broken: s.workflows.broken, OnCommit: s.hub.committed, CacheTasks: cachedTasks,
+		Inline: inlineOrder,
 	})
 	s.uncalled = &uncalled{clock: s.clock, log: s.log, now: map[string]waiting{}, worked: map[string]core.Time{}}
 	s.incidents = s.newIncidents()
@@ -194,9 +197,7 @@ func (s *Runtime) sweep(ctx context.Context) {
 		began := time.Now()
 		r, err := s.sweeper.Sweep(ctx)
 		s.metrics.sweep(r, began, time.Now(), err)
-		if s.hub.activeOrders() < s.options.MaxOpen-s.options.MaxOpen/10 {
-			s.full.Store(false)
-		}
+		s.alertRefusals(ctx)
 		if err != nil && ctx.Err() == nil && failed.isNews(err, time.Now()) {
 			s.log.Error("a sweep failed, and the next one tries again; this line repeats each minute at most", "error", err)
 		}

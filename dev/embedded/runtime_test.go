@@ -208,7 +208,6 @@ func TestATaskThatCannotBeReadStopsNoOther(t *testing.T) {
 	if err := store.Commit(t.Context(), []port.Write{
 		{
 			Record: bad,
-			Order:  &port.Order{ID: "bad", ContentHash: "h", Body: []byte("{}"), Created: time.Now()},
 		},
 	})[0]; err != nil {
 		t.Fatal(err)
@@ -421,7 +420,10 @@ func TestCommandsAndReads(t *testing.T) {
 	}
 	for _, read := range []func() error{
 		func() error { _, _, err := s.Task(t.Context(), "missing"); return err },
-		func() error { _, err := s.Order(t.Context(), "missing"); return err },
+		func() error {
+			_, err := s.Order(t.Context(), &core.Task{OrderID: "missing", ContentHash: "h"})
+			return err
+		},
 		func() error { _, err := s.Wait(t.Context(), "missing", atEnd); return err },
 		func() error { _, err := s.Follow(t.Context(), "missing", 0); return err },
 	} {
@@ -434,8 +436,8 @@ func TestCommandsAndReads(t *testing.T) {
 	if err != nil || def.Name != "pair" || def.Hash != task.Definition {
 		t.Errorf("task %+v of %+v, %v", task, def, err)
 	}
-	if o, err := s.Order(t.Context(), "one"); err != nil || string(o.Body) != `{"n":12345678901234567890}` {
-		t.Errorf("order %+v, %v", o, err)
+	if o, err := s.Order(t.Context(), task); err != nil || string(o) != `{"n":12345678901234567890}` {
+		t.Errorf("order %s, %v", o, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -32,7 +32,7 @@ func allFail(t *testing.T, s *embedded.Runtime, id string) {
 		"command": func() error {
 			return second(s.Command(ctx, message.Control{Schema: 1, Kind: message.Cancel, OrderID: id, ID: "late"}))
 		},
-		"order":     func() error { return second(s.Order(ctx, id)) },
+		"order":     func() error { return second(s.Order(ctx, &core.Task{OrderID: id, ContentHash: "h"})) },
 		"task":      func() error { _, _, err := s.Task(ctx, id); return err },
 		"wait":      func() error { return second(s.Wait(ctx, id, func(*core.Task) bool { return true })) },
 		"follow":    func() error { return second(s.Follow(ctx, id, 0)) },
@@ -76,11 +76,9 @@ func TestOrdersStartByTheClock(t *testing.T) {
 	eventually(t, "the schedule is found", func() bool { return known().Next != 0 })
 	clock.Advance(time.Minute)
 	eventually(t, "it starts", func() bool { return known().Started == 1 && known().Starts[0].Sent })
-	o, err := s.Order(t.Context(), "pair-20260329T010000Z")
-	if err != nil || string(o.Body) != `{"scheduledTime":"2026-03-29T01:00:00Z","tenant":"a"}` {
-		t.Errorf("%s %v", o.Body, err)
+	if o := wait(t, s, "pair-20260329T010000Z").Order; string(o) != `{"scheduledTime":"2026-03-29T01:00:00Z","tenant":"a"}` {
+		t.Errorf("%s", o)
 	}
-	wait(t, s, "pair-20260329T010000Z")
 	closeRuntime(t, s)
 	allFail(t, s, "pair-20260329T010000Z")
 	clock.Advance(10*time.Hour + time.Minute) // 11:01: ten times have passed, four of them within catchUp or at its end
@@ -142,8 +140,8 @@ func TestARefusedOrderOfAScheduleHoldsUpNoOther(t *testing.T) {
 	eventually(t, "it starts", func() bool { r := schedules(); return r.Started == 1 && r.Starts[0].Sent })
 	clock.Advance(time.Hour)
 	eventually(t, "the next one starts", func() bool { r := schedules(); return r.Started == 2 && r.Starts[1].Sent })
-	if o, err := s.Order(t.Context(), "pair-20260329T020000Z"); err != nil || !strings.Contains(string(o.Body), "2026-03-29T02:00:00Z") {
-		t.Errorf("%s %v", o.Body, err)
+	if next, _, err := s.Task(t.Context(), "pair-20260329T020000Z"); err != nil || !strings.Contains(string(next.Order), "2026-03-29T02:00:00Z") {
+		t.Errorf("%+v %v", next, err)
 	}
 	closeRuntime(t, s)
 	const refused = `msg="an order of a schedule is refused" order=pair-20260329T010000Z error=`

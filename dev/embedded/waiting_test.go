@@ -77,7 +77,10 @@ func TestOrdersThatWaitTakeNoPlace(t *testing.T) {
 	}
 	w.shop.hang.Store(false)
 	closeRuntime(t, again)
-	if n := strings.Count(log.String(), "new orders are refused"); n != 1 || strings.Contains(log.String(), "level=ERROR") {
-		t.Errorf("the log names the limit %d times:\n%s", n, log.String())
+	warnings, errorLines := strings.Count(log.String(), "new orders are refused, and"), strings.Count(log.String(), "level=ERROR")
+	alerts := strings.Count(log.String(), "ALERT: new orders are refused")
+	if warnings != 1 || errorLines != alerts || alerts > 1 { // it may be stopped before the alert
+		t.Errorf("the log has %d warnings, %d alerts of refused orders and %d errors; want 1, at most 1, and as many errors as alerts:\n%s",
+			warnings, alerts, errorLines, log.String())
 	}
 }

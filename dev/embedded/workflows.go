@@ -26,6 +26,7 @@ type deployed struct {
 	fileOf   map[string]string   // of a name
 	problems map[string][]string // by file: why its newest version is not in force
 	broken   map[string]string   // by workflow: the file with problems that declares it
+	empty    bool                // there is no file
 }
 
 // workflows keeps the definitions for new orders in step with a folder. A broken file is refused
@@ -125,7 +126,7 @@ func (w *workflows) reload() error {
 		}
 		next.byName[name], next.fileOf[name] = f.Definition, f.Name
 	}
-	if len(files) == 0 {
+	if next.empty = len(files) == 0; next.empty && !old.empty {
 		w.log.Warn("the folder holds no workflow file, so that no order can be started; put one with the ending .yaml or .yml there", "folder", w.dir)
 	}
 	w.now.Store(next)
@@ -135,7 +136,8 @@ func (w *workflows) reload() error {
 // served counts the workflows that new orders can name.
 func (w *workflows) served() int { return len(w.now.Load().byName) }
 
-// refused keeps the versions that came from a file whose newest one is broken.
+// refused keeps the versions that came from a file whose newest one is broken. It logs the problems unless they are those of
+// the last look at the folder.
 func (w *workflows) refused(old, next *deployed, file string, problems []string) {
 	next.problems[file] = problems
 	what := "workflow file refused; nothing is served for it until it is corrected"
@@ -144,6 +146,9 @@ func (w *workflows) refused(old, next *deployed, file string, problems []string)
 			next.byName[name], next.fileOf[name] = old.byName[name], file
 			what = "workflow file refused; new orders get the version before it"
 		}
+	}
+	if slices.Equal(problems, old.problems[file]) { // logged already
+		return
 	}
 	for _, p := range problems {
 		w.log.Error(what, "problem", p)

@@ -31,7 +31,7 @@ func TestEndedContext(t *testing.T) {
 	q := queue(t, queues, "a")
 	send(t, q, "kept")
 	d := receive(t, q, time.Hour)[0]
-	write := port.Write{Record: port.Record{ID: "o-1", Version: 1, State: "Processing", Document: []byte("{}"), Created: start}, Order: &port.Order{ID: "o-1", Body: []byte("1"), Created: start}}
+	write := port.Write{Record: port.Record{ID: "o-1", Version: 1, State: "Processing", Document: []byte("{}"), Created: start}, Hash: "h", Apart: true, Content: []byte("1")}
 	if errs := store.Commit(t.Context(), []port.Write{write}); errs[0] != nil {
 		t.Fatal(errs[0])
 	}
@@ -40,12 +40,13 @@ func TestEndedContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := write
-	second.Record.Version, second.Expected, second.Order = 2, 1, nil
+	second.Record.Version, second.Expected, second.Content = 2, 1, nil
 	other := []byte(`{"name":"y"}`)
 	for name, call := range map[string]func() error{
 		"Commit":        func() error { return store.Commit(ended, []port.Write{second})[0] },
 		"Load":          func() error { _, errs := store.Load(ended, []string{"o-1"}); return errs[0] },
-		"LoadOrder":     func() error { _, err := store.LoadOrder(ended, "o-1"); return err },
+		"Content":       func() error { _, err := store.Content(ended, "o-1", "h"); return err },
+		"Ended":         func() error { _, err := store.Ended(ended, "o-1"); return err },
 		"Due":           func() error { _, err := store.Due(ended, port.DueBucket, 0, start, nil, 1); return err },
 		"List":          func() error { _, err := store.List(ended, port.Query{Limit: 1}); return err },
 		"Forget":        func() error { return store.Forget(ended, []string{"o-1"}) },

@@ -11,7 +11,8 @@ import (
 )
 
 // Queue is a port.Queue in memory: first in, first out among what was never returned. Values
-// and bodies are handed over as they are, neither encoded nor copied. Receive takes any max, the
+// and bodies are handed over as they are, neither encoded nor copied, except a value that is delayed for longer than
+// longDelay: it is kept as bytes, which take less memory. Receive takes any max, the
 // other batches any length. The size of a Value is not checked, since that would mean to encode
 // it. A logarithm of the number of messages that are delayed or in flight is all that an
 // operation costs. Safe for concurrent use.
@@ -64,7 +65,15 @@ func (q *Queue) check(m *port.Message) error {
 	return nil
 }
 
+// longDelay is the longest delay for which a message keeps its value. Far more messages can wait for longer than that.
+const longDelay = 5 * time.Second
+
 func (q *Queue) add(m port.Message, sent, at time.Time) {
+	if m.Delay > longDelay && m.Value != nil && m.Body == nil {
+		if body, err := m.Value.Encode(); err == nil {
+			m.Body, m.Value = body, nil
+		}
+	}
 	slot := q.slab.take()
 	e := q.slab.at(slot)
 	q.seq++

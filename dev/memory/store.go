@@ -19,20 +19,22 @@ import (
 type Store struct {
 	shards int
 
-	mu     sync.RWMutex
-	orders map[string]*port.Order
-	rows   map[string]*row
-	seq    int64
+	mu   sync.RWMutex
+	rows map[string]*row
+	seq  int64
 }
 
 type row struct {
-	record port.Record
-	seq    int64 // distinguishes what was created in the same millisecond
+	record  port.Record
+	hash    string
+	content []byte // content kept apart
+	seq     int64  // distinguishes rows created in the same millisecond
+	expired bool   // only the ID is left (P26)
 }
 
 // NewStore gives an empty store whose due index has that many shards, at least 1.
 func NewStore(shards int) *Store {
-	return &Store{shards: max(shards, 1), orders: map[string]*port.Order{}, rows: map[string]*row{}}
+	return &Store{shards: max(shards, 1), rows: map[string]*row{}}
 }
 
 func newestFirst(a, b *row) int {
@@ -69,7 +71,7 @@ func (s *Store) commit(w *port.Write) error {
 		return s.create(w)
 	}
 	stored, there := s.rows[w.Record.ID]
-	if !there {
+	if !there || stored.expired {
 		return fmt.Errorf("task %q: %w", w.Record.ID, port.ErrNotFound)
 	}
 	if stored.record.Version != w.Expected {
@@ -86,21 +88,12 @@ func (s *Store) create(w *port.Write) error {
 	if _, there := s.rows[id]; there {
 		return fmt.Errorf("task %q: %w", id, port.ErrExists)
 	}
-	if w.Order != nil {
-		if _, there := s.orders[id]; there {
-			return fmt.Errorf("order %q: %w", id, port.ErrExists)
-		}
-		order := *w.Order
-		order.Body = bytes.Clone(order.Body)
-		order.Created = cut(order.Created)
-		s.orders[id] = &order
-	}
 	s.seq++
-	s.rows[id] = &row{record: *copyRecord(&w.Record), seq: s.seq}
+	s.rows[id] = &row{record: *copyRecord(&w.Record), hash: w.Hash, content: bytes.Clone(w.Content), seq: s.seq}
 	return nil
 }
 
-// Forget removes records and keeps their orders, as a TTL does (P26). Unknown IDs are no error.
+// Forget removes records and keeps their IDs, as a retention does (P26). Unknown IDs are no error.
 func (s *Store) Forget(ctx context.Context, ids []string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -108,7 +101,9 @@ func (s *Store) Forget(ctx context.Context, ids []string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, id := range ids {
-		delete(s.rows, id)
+		if r, there := s.rows[id]; there {
+			*r = row{expired: true}
+		}
 	}
 	return nil
 }
@@ -122,27 +117,48 @@ func (s *Store) Load(ctx context.Context, ids []string) ([]*port.Record, []error
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for i, id := range ids {
-		if r, there := s.rows[id]; there {
+		if r, there := s.rows[id]; there && !r.expired {
 			records[i] = copyRecord(&r.record)
 		}
 	}
 	return records, make([]error, len(ids))
 }
 
-// LoadOrder answers a copy of the order.
-func (s *Store) LoadOrder(ctx context.Context, id string) (*port.Order, error) {
+// Content returns a copy of the content that the order keeps apart.
+func (s *Store) Content(ctx context.Context, id, hash string) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	stored, there := s.orders[id]
-	if !there {
-		return nil, fmt.Errorf("order %q: %w", id, port.ErrNotFound)
+	if r, there := s.rows[id]; there && r.content != nil && r.hash == hash {
+		return bytes.Clone(r.content), nil
 	}
-	order := *stored
-	order.Body = bytes.Clone(order.Body)
-	return &order, nil
+	return nil, fmt.Errorf("content of order %q: %w", id, port.ErrNotFound)
+}
+
+// Erase removes the content that the order keeps apart.
+func (s *Store) Erase(ctx context.Context, id, hash string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r, there := s.rows[id]; there && r.hash == hash {
+		r.content = nil
+	}
+	return nil
+}
+
+// Ended reports whether the record of this ID has expired.
+func (s *Store) Ended(ctx context.Context, id string) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	r, there := s.rows[id]
+	return there && r.expired, nil
 }
 
 // Due lists entries of one shard, earliest first; never stale here.
@@ -154,7 +170,7 @@ func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before t
 	defer s.mu.RUnlock()
 	var found []port.Due
 	for id, r := range s.rows {
-		if r.record.Bucket != bucket || port.ShardOf(id, s.shards) != shard || r.record.IndexAt.After(before) {
+		if r.expired || r.record.Bucket != bucket || port.ShardOf(id, s.shards) != shard || r.record.IndexAt.After(before) {
 			continue
 		}
 		if d := (port.Due{ID: id, At: r.record.IndexAt}); after == nil || earliestFirst(d, *after) > 0 {
@@ -185,11 +201,14 @@ func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	}
 	var rows []*row
 	for _, r := range s.rows {
-		if (start == nil || newestFirst(start, r) < 0) && selects(&q, &r.record) {
+		if !r.expired && (start == nil || newestFirst(start, r) < 0) && selects(&q, &r.record) {
 			rows = append(rows, r)
 		}
 	}
 	slices.SortFunc(rows, newestFirst)
+	if q.Oldest {
+		rows, q.Limit = rows[max(len(rows)-1, 0):], 1
+	}
 	if len(rows) > q.Limit {
 		rows = rows[:q.Limit]
 		page.Next = cursor(rows[q.Limit-1])

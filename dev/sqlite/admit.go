@@ -77,7 +77,7 @@ func create(file string) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(migrate(w), w.close()); err != nil {
+	if err := errors.Join(makeTables(w), w.close()); err != nil {
 		return err
 	}
 	return os.Rename(unfinished, file)
@@ -98,12 +98,20 @@ func (c *checking) admit(ctx context.Context, file string, f found) error {
 	if err != nil {
 		return err
 	}
-	tables, err := w.number("SELECT count(*) FROM sqlite_schema WHERE type='table' AND name IN ('settings', 'orders', 'tasks')")
+	const count = "SELECT count(*) FROM sqlite_schema WHERE type='table' AND name IN "
+	tables, err := w.number(count + "('settings', 'orders')")
 	if err != nil {
 		return err
 	}
-	if id != applicationID && id != 0 || tables != 3 {
+	if id != applicationID && id != 0 || tables != 2 {
 		return foreign(FileName)
+	}
+	switch old, err := w.number(count + "('tasks')"); {
+	case err != nil:
+		return err
+	case old > 0:
+		return fmt.Errorf("%s was written by a preview of Stepkeeper whose files cannot be read any more: "+
+			"let that program finish its orders, then remove the file or choose another folder", FileName)
 	}
 	unclean, err := w.number("SELECT coalesce((SELECT value FROM settings WHERE name='running'), -1)")
 	if err != nil {

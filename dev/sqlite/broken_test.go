@@ -22,17 +22,16 @@ func refuses(what, table string) string {
 func TestADamagedFileFailsTheCallsThatNeedIt(t *testing.T) {
 	hash := core.DefinitionHash([]byte("{}"))
 	for damage, want := range map[string]string{
-		"DROP TABLE tasks":               "Commit new, Commit, Forget, Load, Due, List, States, Expire",
-		"DROP TABLE orders":              "Commit new, Commit, Forget, Load, LoadOrder, Expire",
+		"DROP TABLE orders":              "Commit new, Commit, Forget, Load, Content, Ended, Due, List, States, Expire",
+		"DROP TABLE contents":            "Commit new, Forget, Content, Expire",
 		"DROP TABLE definitions":         "Definition, PutDefinition",
 		"DROP TABLE ledger":              "Entry, Move, Move again, Expire",
 		"DROP TABLE probe":               "Probe",
 		"DROP TABLE messages":            "Send, Receive, Extend, Delete, Depth, Expire",
-		refuses("INSERT", "tasks"):       "Commit new",
-		refuses("UPDATE", "tasks"):       "Commit",
-		refuses("DELETE", "tasks"):       "Forget, Expire",
 		refuses("INSERT", "orders"):      "Commit new",
-		refuses("UPDATE", "orders"):      "Expire",
+		refuses("UPDATE", "orders"):      "Commit, Forget, Expire",
+		refuses("INSERT", "contents"):    "Commit new",
+		refuses("DELETE", "contents"):    "Forget, Expire",
 		refuses("INSERT", "definitions"): "PutDefinition",
 		refuses("INSERT", "ledger"):      "Move",
 		refuses("UPDATE", "ledger"):      "Move again",
@@ -43,7 +42,7 @@ func TestADamagedFileFailsTheCallsThatNeedIt(t *testing.T) {
 	} {
 		folder := t.TempDir()
 		c := newClock()
-		s := open(t, folder, sqlite.Options{Clock: c, CacheBytes: -1, Keep: sqlite.MinKeep, Queues: []sqlite.QueueConfig{{Name: "a"}}})
+		s := open(t, folder, sqlite.Options{Clock: c, Heads: -1, Keep: sqlite.MinKeep, Queues: []sqlite.QueueConfig{{Name: "a"}}})
 		q, err := s.Queues().Queue("a")
 		if err != nil {
 			t.Fatal(err)
@@ -72,7 +71,8 @@ func TestADamagedFileFailsTheCallsThatNeedIt(t *testing.T) {
 			{"Commit", func() error { return s.Commit(t.Context(), []port.Write{replacement("a", 1)})[0] }},
 			{"Forget", func() error { return s.Forget(t.Context(), []string{"a"}) }},
 			{"Load", func() error { _, errs := s.Load(t.Context(), []string{"a"}); return errs[0] }},
-			{"LoadOrder", func() error { _, err := s.LoadOrder(t.Context(), "a"); return err }},
+			{"Content", func() error { _, err := s.Content(t.Context(), "a", "hash"); return err }},
+			{"Ended", func() error { _, err := s.Ended(t.Context(), "a"); return err }},
 			{"Due", func() error { _, err := s.Due(t.Context(), port.DueBucket, 0, created, nil, 1); return err }},
 			{"List", func() error { _, err := s.List(t.Context(), port.Query{Limit: 1}); return err }},
 			{"States", func() error { _, err := s.States(t.Context()); return err }},
@@ -99,7 +99,7 @@ func TestADamagedFileFailsTheCallsThatNeedIt(t *testing.T) {
 			t.Errorf("after %s %s fail, want %s", damage, list, want)
 		}
 		if strings.HasPrefix(damage, "CREATE TRIGGER") { // what failed has left all as it was
-			_, err := s.LoadOrder(t.Context(), "b")
+			_, err := s.Content(t.Context(), "b", "hash")
 			if failed := slices.Contains(failed, "Commit new"); failed != errors.Is(err, port.ErrNotFound) {
 				t.Errorf("after %s the new order is found: %v", damage, err)
 			}

@@ -13,7 +13,10 @@ import (
 // (P8). The caller's bytes are copied before it returns.
 func (s *Store) Commit(ctx context.Context, writes []port.Write) []error {
 	errs := make([]error, len(writes))
-	o := &commit{store: s, errs: make([]error, len(writes))}
+	o := &commit{
+		store: s, writes: make([]port.Write, 0, len(writes)),
+		places: make([]int, 0, len(writes)), errs: make([]error, len(writes)),
+	}
 	for i := range writes {
 		if errs[i] = port.CheckWrite(&writes[i]); errs[i] == nil {
 			o.writes = append(o.writes, keep(&writes[i]))
@@ -37,17 +40,7 @@ func (s *Store) Commit(ctx context.Context, writes []port.Write) []error {
 // keep copies what the caller may change once its context has ended.
 func keep(w *port.Write) port.Write {
 	k := *w
-	k.Record.Document = bytes.Clone(w.Record.Document)
-	k.Record.Created = fromMillis(millis(w.Record.Created))
-	k.Record.IndexAt = fromMillis(millis(w.Record.IndexAt))
-	if k.Record.Bucket == port.NoBucket {
-		k.Record.IndexAt = time.Time{}
-	}
-	if w.Order != nil {
-		order := *w.Order
-		order.Body = bytes.Clone(order.Body)
-		k.Order = &order
-	}
+	k.Record.Document, k.Content = bytes.Clone(w.Record.Document), bytes.Clone(w.Content)
 	return k
 }
 
@@ -74,15 +67,11 @@ func (o *commit) apply(tx *transaction) error {
 	return nil
 }
 
-// create answers the write's own refusal, and an error that aborts the transaction.
+// create returns the write's own refusal, and an error that aborts the transaction.
 func (o *commit) create(tx *transaction, w *port.Write) (refusal, err error) {
 	r := &w.Record
-	var hash, body any
-	created := int64(0)
-	if w.Order != nil {
-		hash, body, created = w.Order.ContentHash, w.Order.Body, millis(w.Order.Created)
-	}
-	added, err := tx.addOrder.result(r.ID, hash, created, body)
+	bucket, shard, at := o.store.place(r)
+	added, err := tx.addOrder.result(r.Version, millis(r.Created), at, shard, bucket, r.State, r.Workflow, w.Hash, r.ID, r.Document)
 	if err != nil {
 		return nil, err
 	}
@@ -90,63 +79,42 @@ func (o *commit) create(tx *transaction, w *port.Write) (refusal, err error) {
 	if err != nil {
 		return nil, err
 	}
-	row, err := added.LastInsertId()
-	if err != nil {
-		return nil, err
-	}
 	if n == 0 {
-		if row, refusal, err = o.knownRow(tx, w); refusal != nil || err != nil {
-			return refusal, err
-		}
+		return fmt.Errorf("order %q: %w", r.ID, port.ErrExists), nil
 	}
-	bucket, shard, at := o.store.place(r)
-	_, err = tx.addTask.exec(row, r.Version, millis(r.Created), at, shard, bucket, r.State, r.Workflow, r.ID, r.Document)
+	row, err := added.LastInsertId()
+	if err == nil && w.Apart {
+		_, err = tx.addContent.exec(row, w.Content)
+	}
 	if err != nil {
 		return nil, err
 	}
-	tx.remember(o.store, &head{row, *r})
+	tx.heads[r.ID] = headOf(row, r)
 	return nil, nil
-}
-
-// knownRow finds the row of an ID that is there already. A task without an order may still be
-// created on it, if there is no task.
-func (o *commit) knownRow(tx *transaction, w *port.Write) (row int64, refusal, err error) {
-	found, err := tx.findTask.first(w.Record.ID)
-	if err != nil || found == nil {
-		return 0, nil, err
-	}
-	hasOrder, hasTask := found[1].(int64) != 0, found[2] != nil
-	if hasTask || hasOrder && w.Order != nil {
-		return 0, fmt.Errorf("order or task %q: %w", w.Record.ID, port.ErrExists), nil
-	}
-	if w.Order != nil {
-		_, err = tx.nameOrder.exec(w.Order.ContentHash, millis(w.Order.Created), w.Order.Body, found[0])
-	}
-	return found[0].(int64), nil, err
 }
 
 func (o *commit) replace(tx *transaction, w *port.Write) (refusal, err error) {
 	r := &w.Record
-	h, err := tx.head(o.store, r.ID)
+	h, err := tx.head(r.ID)
 	if err != nil {
 		return nil, err
 	}
 	if h == nil {
 		return fmt.Errorf("task %q: %w", r.ID, port.ErrNotFound), nil
 	}
-	if h.record.Version != w.Expected {
-		return conflict(w, h.record.Version), nil
+	if h.version != w.Expected {
+		return conflict(w, h.version), nil
 	}
 	bucket, shard, at := o.store.place(r)
 	// A task at rest is moved by each commit: it is kept from the last one.
-	moved := h.record.Bucket != r.Bucket || r.Bucket == port.NoBucket || !h.record.IndexAt.Equal(r.IndexAt)
+	moved := h.bucket != r.Bucket || r.Bucket == port.NoBucket || h.indexAt != millis(r.IndexAt)
 	var n int64
 	switch {
-	case moved && h.record.State != r.State:
+	case moved && h.state != r.State:
 		n, err = tx.putAll.exec(r.Version, r.Document, r.State, at, shard, bucket, h.row, w.Expected)
 	case moved:
 		n, err = tx.putIndex.exec(r.Version, r.Document, at, shard, bucket, h.row, w.Expected)
-	case h.record.State != r.State:
+	case h.state != r.State:
 		n, err = tx.putState.exec(r.Version, r.Document, r.State, h.row, w.Expected)
 	default:
 		n, err = tx.putDocument.exec(r.Version, r.Document, h.row, w.Expected)
@@ -157,9 +125,7 @@ func (o *commit) replace(tx *transaction, w *port.Write) (refusal, err error) {
 	if n != 1 { // the database has the last word, whatever was remembered
 		return fmt.Errorf("task %q is not at version %d: %w", r.ID, w.Expected, port.ErrConflict), nil
 	}
-	next := &head{h.row, *r}
-	next.record.Workflow, next.record.Created = h.record.Workflow, h.record.Created
-	tx.remember(o.store, next)
+	tx.heads[r.ID] = headOf(h.row, r)
 	return nil, nil
 }
 
@@ -167,31 +133,27 @@ func conflict(w *port.Write, stored int64) error {
 	return fmt.Errorf("task %q has version %d, expected was %d: %w", w.Record.ID, stored, w.Expected, port.ErrConflict)
 }
 
-// head finds a task as this transaction sees it; nil where there is none.
-func (tx *transaction) head(s *Store, id string) (*head, error) {
-	h, known := tx.heads[id]
-	if h == nil && !known {
-		h = s.cache.get(id)
+func headOf(row int64, r *port.Record) *head {
+	return &head{row, r.Version, r.State, r.Bucket, millis(r.IndexAt)}
+}
+
+// head finds a task as this transaction sees it; nil if there is none.
+func (tx *transaction) head(id string) (*head, error) {
+	if h, known := tx.heads[id]; known {
+		return h, nil
 	}
-	if h != nil {
+	if h := tx.cache.get(id); h != nil {
 		return h, nil
 	}
 	v, err := tx.findTask.first(id)
-	if err != nil || v == nil || v[2] == nil {
+	if err != nil || v == nil {
 		return nil, err
 	}
-	h = &head{row: v[0].(int64), record: port.Record{ID: id, Version: v[2].(int64), State: v[3].(string)}}
-	if v[4] != nil {
-		h.record.Bucket, h.record.IndexAt = port.Bucket(v[4].(string)), fromMillis(v[5].(int64))
+	h := &head{row: v[0].(int64), version: v[1].(int64), state: v[2].(string)}
+	if v[3] != nil {
+		h.bucket, h.indexAt = port.Bucket(v[3].(string)), v[4].(int64)
 	}
-	h.record.Created, h.record.Workflow = fromMillis(v[6].(int64)), v[7].(string)
 	return h, nil
-}
-
-// remember makes a task's new form known: to this transaction now, to readers once it is stored.
-func (tx *transaction) remember(s *Store, h *head) {
-	tx.heads[h.record.ID] = h
-	tx.stored = append(tx.stored, func() { s.cache.put(h) })
 }
 
 // place is where the record stands in the due index; at rest in none, since now.
@@ -202,24 +164,34 @@ func (s *Store) place(r *port.Record) (bucket, shard, at any) {
 	return string(r.Bucket), port.ShardOf(r.ID, shards), millis(r.IndexAt)
 }
 
-// Forget removes records and keeps their orders, as a TTL does (P26). Unknown IDs are no error.
+// Forget removes records and keeps their IDs, as Expire does (P26). Unknown IDs are no error.
 func (s *Store) Forget(ctx context.Context, ids []string) error {
-	return s.committer.do(ctx, &forget{s, append([]string(nil), ids...)})
+	return s.committer.do(ctx, &forget{append([]string(nil), ids...)})
 }
 
-type forget struct {
-	store *Store
-	ids   []string
-}
+type forget struct{ ids []string }
 
 func (o *forget) apply(tx *transaction) error {
 	for _, id := range o.ids {
-		if _, err := tx.forgetTask.exec(id); err != nil {
+		h, err := tx.head(id)
+		if err == nil && h != nil {
+			err = tx.expire(h.row, id)
+		}
+		if err != nil {
 			return err
 		}
-		tx.heads[id] = nil
-		tx.stored = append(tx.stored, func() { o.store.cache.drop(id) })
 	}
+	return nil
+}
+
+// expire removes all but the ID of an order, how it ended and when (P26).
+func (tx *transaction) expire(row int64, id string) error {
+	for _, statement := range []*statement{tx.expireTask, tx.expireContent} {
+		if _, err := statement.exec(row); err != nil {
+			return err
+		}
+	}
+	tx.heads[id] = nil
 	return nil
 }
 

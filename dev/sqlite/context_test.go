@@ -13,7 +13,7 @@ import (
 
 // TestEndedContextEndsEveryCall, and nothing of it is stored.
 func TestEndedContextEndsEveryCall(t *testing.T) {
-	folder, options := t.TempDir(), sqlite.Options{CacheBytes: -1, Queues: []sqlite.QueueConfig{{Name: "a"}}}
+	folder, options := t.TempDir(), sqlite.Options{Heads: -1, Queues: []sqlite.QueueConfig{{Name: "a"}}}
 	s := open(t, folder, options)
 	q, err := s.Queues().Queue("a")
 	if err != nil {
@@ -27,7 +27,8 @@ func TestEndedContextEndsEveryCall(t *testing.T) {
 		"Commit":        func() error { return s.Commit(ctx, []port.Write{creation("b")})[0] },
 		"Forget":        func() error { return s.Forget(ctx, []string{"a"}) },
 		"Load":          func() error { _, errs := s.Load(ctx, []string{"a"}); return errs[0] },
-		"LoadOrder":     func() error { _, err := s.LoadOrder(ctx, "a"); return err },
+		"Content":       func() error { _, err := s.Content(ctx, "a", "hash"); return err },
+		"Ended":         func() error { _, err := s.Ended(ctx, "a"); return err },
 		"Due":           func() error { _, err := s.Due(ctx, port.DueBucket, 0, created, nil, 1); return err },
 		"List":          func() error { _, err := s.List(ctx, port.Query{Limit: 1}); return err },
 		"List by both":  func() error { _, err := s.List(ctx, port.Query{Limit: 1, State: "a", Workflow: "b"}); return err },
@@ -49,7 +50,7 @@ func TestEndedContextEndsEveryCall(t *testing.T) {
 	closed(t, s) // which first does all that was begun
 	s = open(t, folder, options)
 	defer closed(t, s)
-	if n, err := s.Number("SELECT (SELECT count(*) FROM tasks) + (SELECT count(*) FROM definitions) + (SELECT count(*) FROM ledger) + (SELECT count(*) FROM messages)"); err != nil || n != 1 {
+	if n, err := s.Number("SELECT (SELECT count(*) FROM orders) + (SELECT count(*) FROM definitions) + (SELECT count(*) FROM ledger) + (SELECT count(*) FROM messages)"); err != nil || n != 1 {
 		t.Errorf("%d rows (%v), want the one task", n, err)
 	}
 }

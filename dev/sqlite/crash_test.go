@@ -153,7 +153,7 @@ func checkAcknowledged(t *testing.T, folder string, acknowledged map[string]int6
 		if errors.Join(errs...) != nil || records[0] == nil || records[0].Version < min(version, 3) {
 			t.Errorf("version %d of %q was acknowledged, stored is %+v (%v)", version, id, records, errs)
 		}
-		if _, err := s.LoadOrder(t.Context(), id); err != nil {
+		if _, err := s.Content(t.Context(), id, "hash"); err != nil {
 			t.Errorf("order %q: %v", id, err)
 		}
 		if version == 4 {

@@ -4,8 +4,8 @@
 // Authority: one connection writes, of the one process that has locked the folder. The committer, one goroutine, carries out all operations
 // that wait in one transaction, and answers them after one fsync. A condition that does not hold is the answer of its operation alone.
 //
-// States: what was answered with nil is on the disk (WAL, synchronous=FULL). The newest records of running tasks are in memory too, and
-// Load is answered from there; readers have connections of their own. A file of an older schema is upgraded, see migrations.
+// States: what was answered with nil is on the disk (WAL, synchronous=FULL). Of running tasks the
+// committer remembers what it needs to replace them; readers have connections of their own. A file of a newer schema is refused.
 //
 // Failures: port.ErrUnavailable: the group was rolled back. A process killed in between leaves what was answered, and perhaps more. At
 // the start the file is checked, and refused if it is damaged or lacks commits that were answered (see sequenceName).

@@ -21,8 +21,7 @@ const strayRetention = 14 * 24 * time.Hour
 
 // restedTasks finds tasks at rest in the order of their creation: what has not come to rest by then is
 // passed over, and is little.
-const restedTasks = `SELECT row, id FROM tasks WHERE created<=?1 AND bucket IS NULL AND
-	coalesce(index_at, (SELECT value FROM settings WHERE name='upgraded'))<=?1 ORDER BY created LIMIT ?2`
+const restedTasks = "SELECT row, id FROM orders WHERE created<=?1 AND bucket IS NULL AND index_at<=?1 ORDER BY created LIMIT ?2"
 
 // Expired is what one call of Expire removed.
 type Expired struct {
@@ -101,18 +100,32 @@ func (o *expire) tasks(tx *transaction) error {
 	}
 	o.More = o.More || len(rows) == expiresTasks
 	for i, id := range o.Tasks {
-		if _, err := tx.expireTask.exec(rows[i]); err != nil {
+		if err := tx.expire(rows[i], id); err != nil {
 			return err
 		}
-		if _, err := tx.expireOrder.exec(rows[i]); err != nil {
+		first, last := ledgerKeys(id)
+		if _, err := tx.expireLedger.exec(first, last); err != nil {
 			return err
 		}
-		// The keys of its requests are ID/run/step (P2), and "0" follows "/".
-		if _, err := tx.expireLedger.exec(id+"/", id+"0"); err != nil {
-			return err
-		}
-		tx.heads[id] = nil
-		tx.stored = append(tx.stored, func() { o.store.cache.drop(id) })
 	}
 	return nil
+}
+
+// ledgerKeys are the bounds of an order's entries in the ledger: the keys of its requests are ID/run/step (P2), and "0" follows "/".
+func ledgerKeys(id string) (first, last string) { return id + "/", id + "0" }
+
+// Erase removes the content that an order keeps apart, and what its entries in the ledger hold of outputs and messages.
+func (s *Store) Erase(ctx context.Context, id, hash string) error {
+	return s.committer.do(ctx, &erase{id, hash})
+}
+
+type erase struct{ id, hash string }
+
+func (o *erase) apply(tx *transaction) error {
+	if _, err := tx.eraseContent.exec(o.id, o.hash); err != nil {
+		return err
+	}
+	first, last := ledgerKeys(o.id)
+	_, err := tx.eraseLedger.exec(first, last)
+	return err
 }

@@ -143,9 +143,16 @@ func TestKeptTasksExpire(t *testing.T) {
 	if err := errors.Join(errs...); err != nil || records[0] != nil || records[1] == nil || records[2] == nil || records[3] == nil || records[4] == nil {
 		t.Errorf("tasks are %v, %v", records, err)
 	}
-	o, err := s.LoadOrder(t.Context(), "done")
-	if err != nil || o.ContentHash != "hash" || len(o.Body) != 0 {
-		t.Errorf("its order is %+v, %v; want the hash alone", o, err)
+	if content, err := s.Content(t.Context(), "done", "hash"); !errors.Is(err, port.ErrNotFound) {
+		t.Errorf("its content is %s, %v; want none", content, err)
+	}
+	for id, want := range map[string]bool{"done": true, "later": false, "unknown": false} {
+		if ended, err := s.Ended(t.Context(), id); ended != want || err != nil {
+			t.Errorf("%s has expired: %t, %v", id, ended, err)
+		}
+	}
+	if n, err := s.Number("SELECT count(*) FROM orders WHERE id='done' AND state='Processed' AND workflow='order' AND hash='hash' AND index_at>0"); n != 1 || err != nil {
+		t.Errorf("%d rows say how it ended (%v)", n, err)
 	}
 	if err := s.Commit(t.Context(), []port.Write{creation("done")})[0]; !errors.Is(err, port.ErrExists) {
 		t.Errorf("it is created again: %v, want %v", err, port.ErrExists)
@@ -168,8 +175,7 @@ func TestManyTasksExpireInSteps(t *testing.T) {
 	var writes []port.Write
 	for i := range 500 {
 		id, created := fmt.Sprintf("o-%d", i), c.Now()
-		writes = append(writes, port.Write{Record: port.Record{ID: id, Version: 1, State: "Processed", Workflow: "order", Created: created, Document: []byte("{}")},
-			Order: &port.Order{ID: id, ContentHash: "hash", Body: []byte("{}"), Created: created}})
+		writes = append(writes, port.Write{Record: port.Record{ID: id, Version: 1, State: "Processed", Workflow: "order", Created: created, Document: []byte("{}")}})
 	}
 	if err := errors.Join(s.Commit(t.Context(), writes)...); err != nil {
 		t.Fatal(err)
@@ -191,5 +197,26 @@ func TestTasksAreKeptForAWhile(t *testing.T) {
 	_, err := sqlite.Open(t.Context(), t.TempDir(), sqlite.Options{Keep: sqlite.MinKeep - time.Hour})
 	if err == nil || !strings.Contains(err.Error(), "432h") {
 		t.Errorf("error is %v, want one with the shortest time", err)
+	}
+}
+
+// P52: of an erased order the ledger keeps how its calls ended, and neither what they returned nor why they failed; no other order is affected.
+func TestEraseReachesTheLedger(t *testing.T) {
+	s := open(t, t.TempDir(), sqlite.Options{Clock: newClock()})
+	defer closed(t, s)
+	must(t, s.Commit(t.Context(), []port.Write{creation("a"), creation("a-2")}))
+	for _, key := range []string{"a/0/pay", "a-2/0/pay"} {
+		if err := s.Move(t.Context(), port.LedgerEntry{Key: key, State: "done", Code: "paid", Message: "anna", Output: []byte(`"anna"`)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Erase(t.Context(), "a", "hash"); err != nil {
+		t.Fatal(err)
+	}
+	for key, kept := range map[string]bool{"a/0/pay": false, "a-2/0/pay": true} {
+		e, err := s.Entry(t.Context(), key)
+		if err != nil || e.State != "done" || e.Code != "paid" || e.Version != 1 || (e.Message != "") != kept || (len(e.Output) > 0) != kept {
+			t.Errorf("%s: %+v, %v", key, e, err)
+		}
 	}
 }

@@ -71,7 +71,7 @@ func stored(t *testing.T, s *sqlite.Store, there map[string]bool, others ...stri
 		if r, errs := s.Load(t.Context(), []string{id}); errs[0] != nil || r[0] == nil {
 			t.Errorf("task %q was acknowledged and is not there (%v)", id, errs)
 		}
-		if _, err := s.LoadOrder(t.Context(), id); err != nil {
+		if _, err := s.Content(t.Context(), id, "hash"); err != nil {
 			t.Errorf("order %q: %v", id, err)
 		}
 	}
@@ -79,7 +79,7 @@ func stored(t *testing.T, s *sqlite.Store, there map[string]bool, others ...stri
 		if r, errs := s.Load(t.Context(), []string{id}); errs[0] != nil || r[0] != nil {
 			t.Errorf("task %q was refused and is there (%v)", id, errs)
 		}
-		if _, err := s.LoadOrder(t.Context(), id); !errors.Is(err, port.ErrNotFound) {
+		if _, err := s.Content(t.Context(), id, "hash"); !errors.Is(err, port.ErrNotFound) {
 			t.Errorf("order %q: %v, want %v", id, err, port.ErrNotFound)
 		}
 	}

@@ -127,14 +127,14 @@ func TestNoQueryReadsFinishedTasks(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		index := "tasks_created"
+		index := "orders_created"
 		switch {
 		case strings.Contains(name, "state"):
-			index = "tasks_state"
+			index = "orders_state"
 		case strings.Contains(name, "workflow"):
-			index = "tasks_workflow"
+			index = "orders_workflow"
 		case strings.HasPrefix(name, "due"):
-			index = "tasks_due"
+			index = "orders_due"
 		}
 		if !strings.Contains(plan, index) || strings.Contains(plan, "TEMP B-TREE") {
 			t.Errorf("%s does not go by %s:\n%s%s", name, index, q.text, fmt.Sprint("\n", plan))
@@ -173,7 +173,7 @@ func TestListByStateAndWorkflowGoesByTheRarer(t *testing.T) {
 	for _, c := range []struct {
 		state, workflow, index string
 		found                  int
-	}{{"Error", "order", "tasks_state", 1}, {"Processing", "rare", "tasks_workflow", 2}, {"Error", "rare", "tasks_state", 1}, {"Processing", "order", "tasks_workflow", 16}} {
+	}{{"Error", "order", "orders_state", 1}, {"Processing", "rare", "orders_workflow", 2}, {"Error", "rare", "orders_state", 1}, {"Processing", "order", "orders_workflow", 16}} {
 		q := port.Query{State: c.state, Workflow: c.workflow, Limit: 100}
 		if page, err := s.List(t.Context(), q); err != nil || len(page.Records) != c.found {
 			t.Errorf("%s of %s: %d tasks (%v), want %d", c.state, c.workflow, len(page.Records), err, c.found)

@@ -42,11 +42,11 @@ var ErrDamaged = port.ErrStoreDamaged
 
 // Options of a store. Zero fields take the defaults.
 type Options struct {
-	CacheBytes int           // memory for the newest records of running tasks; default 16 MiB, below 0: none
-	Keep       time.Duration // how long a task is kept once it is at rest, see Expire; 0: for ever
-	Clock      port.Clock    // for the queues, and for Keep; default the machine's
-	Queues     []QueueConfig
-	ReplyTo    []string // queues that an order may name as its reply-to
+	Heads   int           // running tasks of which a commit need not read what it replaces; default 10,000; below 0 none
+	Keep    time.Duration // how long a task is kept once it is at rest, see Expire; 0: for ever
+	Clock   port.Clock    // for the queues, and for Keep; default the machine's
+	Queues  []QueueConfig
+	ReplyTo []string // queues that an order may name as its reply-to
 	// Committed is called with each commit: how many writes it carried, and how long it took; nil: nothing is.
 	Committed func(writes int, took time.Duration)
 
@@ -54,7 +54,7 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	o.CacheBytes = cmp.Or(o.CacheBytes, 16<<20)
+	o.Heads = cmp.Or(o.Heads, 10_000)
 	o.Clock = cmp.Or[port.Clock](o.Clock, port.ClockFunc(time.Now))
 	return o
 }
@@ -69,7 +69,6 @@ type Store struct {
 	readers   *sql.DB
 	reads     reads
 	committer *committer
-	cache     *cache
 	queues    *Queues
 	marked    bool // the file says that a process has it open
 	damage    atomic.Pointer[error]
@@ -88,7 +87,7 @@ func Open(ctx context.Context, folder string, options Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{keep: o.Keep, clock: o.Clock, lock: lock, cache: newCache(o.CacheBytes), checking: checking{limit: o.checkTime}}
+	s := &Store{keep: o.Keep, clock: o.Clock, lock: lock, checking: checking{limit: o.checkTime}}
 	if err := s.open(ctx, filepath.Join(folder, FileName), o); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the store in %s: %w", folder, s.explained(err)), s.Close())
 	}
@@ -134,9 +133,9 @@ func (s *Store) open(ctx context.Context, file string, o Options) error {
 	if err != nil {
 		return err
 	}
-	s.committer = &committer{store: s, writer: w, reported: o.Committed}
+	s.committer = &committer{store: s, writer: w, reported: o.Committed, cache: newCache(o.Heads)}
 	count := func(w *writer) error { return s.committer.sequence.open(w, file) }
-	for _, step := range []func(*writer) error{useLog, migrate, s.mark, (*writer).prepareAll, count} {
+	for _, step := range []func(*writer) error{useLog, makeTables, s.mark, (*writer).prepareAll, count} {
 		if err := step(w); err != nil {
 			return err
 		}

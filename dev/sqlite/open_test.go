@@ -25,13 +25,13 @@ func creation(id string) port.Write {
 			ID: id, Version: 1, State: "Processing", Workflow: "order", Created: created,
 			Bucket: port.DueBucket, IndexAt: created.Add(time.Minute), Document: []byte(`{"id":"` + id + `"}`),
 		},
-		Order: &port.Order{ID: id, ContentHash: "hash", Body: []byte("{}"), Created: created},
+		Hash: "hash", Apart: true, Content: []byte("{}"),
 	}
 }
 
 func replacement(id string, expected int64) port.Write {
 	w := creation(id)
-	w.Order, w.Expected, w.Record.Version = nil, expected, expected+1
+	w.Content, w.Expected, w.Record.Version = nil, expected, expected+1
 	w.Record.Document = fmt.Appendf(nil, `{"id":%q,"version":%d}`, id, expected+1)
 	return w
 }
@@ -77,7 +77,7 @@ func TestReopenedStoreHoldsEverything(t *testing.T) {
 	if err := errors.Join(errs...); err != nil || records[0] == nil || records[0].Version != 2 || records[1] == nil || records[1].Version != 1 {
 		t.Errorf("tasks are %+v, %v", records, errs)
 	}
-	if _, err := s.LoadOrder(t.Context(), "b"); err != nil {
+	if _, err := s.Content(t.Context(), "b", "hash"); err != nil {
 		t.Error(err)
 	}
 	if _, err := s.Definition(t.Context(), core.DefinitionHash([]byte("{}"))); err != nil {

@@ -16,12 +16,12 @@ import (
 
 // reads are the prepared statements of the connections that read.
 type reads struct {
-	load, order, due, dueAfter, definition, entry, depth, nextMessage *sql.Stmt
+	load, content, ended, due, dueAfter, definition, entry, depth, nextMessage *sql.Stmt
 }
 
 const (
-	dueQuery      = "SELECT id, index_at FROM tasks WHERE bucket=? AND shard=? AND index_at<=? ORDER BY index_at, id LIMIT ?"
-	dueAfterQuery = "SELECT id, index_at FROM tasks WHERE bucket=? AND shard=? AND index_at<=? AND (index_at, id) > (?, ?) ORDER BY index_at, id LIMIT ?"
+	dueQuery      = "SELECT id, index_at FROM orders WHERE bucket=? AND shard=? AND index_at<=? ORDER BY index_at, id LIMIT ?"
+	dueAfterQuery = "SELECT id, index_at FROM orders WHERE bucket=? AND shard=? AND index_at<=? AND (index_at, id) > (?, ?) ORDER BY index_at, id LIMIT ?"
 )
 
 const recordColumns = "t.id, t.version, t.state, t.workflow, t.created, t.bucket, t.index_at, t.document"
@@ -32,8 +32,9 @@ func prepareReads(ctx context.Context, db *sql.DB) (reads, error) {
 		to   **sql.Stmt
 		text string
 	}{
-		{&r.load, "SELECT " + recordColumns + " FROM orders o JOIN tasks t ON t.row = o.row WHERE o.id IN (SELECT value FROM json_each(?))"},
-		{&r.order, "SELECT hash, created, body FROM orders WHERE id=? AND hash IS NOT NULL"},
+		{&r.load, "SELECT " + recordColumns + " FROM orders t WHERE t.created IS NOT NULL AND t.id IN (SELECT value FROM json_each(?))"},
+		{&r.content, "SELECT c.content FROM orders o JOIN contents c ON c.row = o.row WHERE o.id=? AND o.hash=?"},
+		{&r.ended, "SELECT count(*) FROM orders WHERE id=? AND created IS NULL"},
 		{&r.due, dueQuery},
 		{&r.dueAfter, dueAfterQuery},
 		{&r.definition, "SELECT data FROM definitions WHERE hash=?"},
@@ -50,34 +51,22 @@ func prepareReads(ctx context.Context, db *sql.DB) (reads, error) {
 	return r, nil
 }
 
-// Load answers the newest records, from memory where they are there. The others are read at once, so
-// that they fail together.
+// Load returns the newest records. They are read at once, so that they fail together.
 func (s *Store) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
 	records, errs := make([]*port.Record, len(ids)), make([]error, len(ids))
 	if err := ctx.Err(); err != nil {
 		return records, slices.Repeat([]error{err}, len(ids))
 	}
-	var missing []string
-	for i, id := range ids {
-		if h := s.cache.get(id); h != nil {
-			records[i] = h.copy()
-		} else {
-			missing = append(missing, id)
-		}
-	}
-	if len(missing) == 0 {
+	if len(ids) == 0 {
 		return records, errs
 	}
-	found, err := s.loadRows(ctx, missing)
+	found, err := s.loadRows(ctx, ids)
 	if err != nil {
-		err = fmt.Errorf("loading %d tasks: %w", len(missing), s.scanned(err))
-	} else if hidden := s.missing(); len(found) < len(missing) && !errors.Is(hidden, port.ErrNotFound) {
-		err = fmt.Errorf("loading %d tasks: %w", len(missing), hidden)
+		err = fmt.Errorf("loading %d tasks: %w", len(ids), s.scanned(err))
+	} else if hidden := s.missing(); len(found) < len(ids) && !errors.Is(hidden, port.ErrNotFound) {
+		err = fmt.Errorf("loading %d tasks: %w", len(ids), hidden)
 	}
 	for i, id := range ids {
-		if records[i] != nil {
-			continue
-		}
 		if r, there := found[id]; there {
 			c := r
 			records[i] = &c
@@ -126,19 +115,28 @@ func scanRecord(rows *sql.Rows, extra ...any) (port.Record, error) {
 	return r, err
 }
 
-// LoadOrder answers the order.
-func (s *Store) LoadOrder(ctx context.Context, id string) (*port.Order, error) {
-	o := port.Order{ID: id}
-	var created int64
-	err := s.reads.order.QueryRowContext(ctx, id).Scan(&o.ContentHash, &created, &o.Body)
+// Content returns the content that an order keeps apart.
+func (s *Store) Content(ctx context.Context, id, hash string) (content []byte, err error) {
+	err = s.reads.content.QueryRowContext(ctx, id, hash).Scan(&content)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, fmt.Errorf("order %q: %w", id, s.missing())
+		return nil, fmt.Errorf("content of order %q: %w", id, s.missing())
 	}
 	if err != nil {
-		return nil, fmt.Errorf("loading order %q: %w", id, s.scanned(err))
+		return nil, fmt.Errorf("loading the content of order %q: %w", id, s.scanned(err))
 	}
-	o.Created = fromMillis(created)
-	return &o, nil
+	return content, nil
+}
+
+// Ended reports whether the record of an order has expired.
+func (s *Store) Ended(ctx context.Context, id string) (bool, error) {
+	var n int
+	if err := s.reads.ended.QueryRowContext(ctx, id).Scan(&n); err != nil {
+		return false, fmt.Errorf("looking for order %q: %w", id, s.scanned(err))
+	}
+	if n == 0 && !errors.Is(s.missing(), port.ErrNotFound) {
+		return false, fmt.Errorf("looking for order %q: %w", id, s.missing())
+	}
+	return n > 0, nil
 }
 
 // Due lists entries of one shard, earliest first; never older than the last commit answered.
@@ -189,10 +187,11 @@ func (s *Store) States(ctx context.Context) (map[string]int, error) {
 	return all, s.explained(rows.Err())
 }
 
-const countStates = "SELECT state, COUNT(*) FROM tasks GROUP BY state"
+const countStates = "SELECT state, COUNT(*) FROM orders WHERE created IS NOT NULL GROUP BY state"
 
 // List answers every query. It reads what it answers, except by state and workflow together: then it
-// goes through the rarer of the two.
+// goes through the rarer of the two. Once damage is known it returns that instead, because the damage may have
+// hidden orders.
 func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	var page port.Page
 	byState, err := s.rarer(ctx, q)
@@ -220,7 +219,13 @@ func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 		}
 		page.Records = append(page.Records, r)
 	}
-	return page, s.explained(rows.Err())
+	if err := s.explained(rows.Err()); err != nil {
+		return port.Page{}, fmt.Errorf("listing: %w", err)
+	}
+	if hidden := s.missing(); !errors.Is(hidden, port.ErrNotFound) {
+		return port.Page{}, fmt.Errorf("listing: %w", hidden)
+	}
+	return page, nil
 }
 
 // rarer is the index that a listing by state and workflow goes by: that of the state, or else that of
@@ -229,7 +234,7 @@ func (s *Store) rarer(ctx context.Context, q port.Query) (byState bool, err erro
 	if q.State == "" || q.Workflow == "" {
 		return q.State != "", nil
 	}
-	const upTo = "SELECT (SELECT count(*) FROM (SELECT 1 FROM tasks WHERE state=? LIMIT 5000)) < (SELECT count(*) FROM (SELECT 1 FROM tasks WHERE workflow=? LIMIT 5000))"
+	const upTo = "SELECT (SELECT count(*) FROM (SELECT 1 FROM orders WHERE state=? AND created IS NOT NULL LIMIT 5000)) < (SELECT count(*) FROM (SELECT 1 FROM orders WHERE workflow=? AND created IS NOT NULL LIMIT 5000))"
 	err = s.readers.QueryRowContext(ctx, upTo, q.State, q.Workflow).Scan(&byState)
 	return byState, err
 }
@@ -239,7 +244,7 @@ func listing(q port.Query, byState bool) (query string, args []any, err error) {
 	if q.Limit < 1 || q.Limit > 1000 {
 		return "", nil, fmt.Errorf("listing with limit %d: give 1 to 1000", q.Limit)
 	}
-	conditions := []string{"true"}
+	conditions := []string{"t.created IS NOT NULL"}
 	where := func(condition string, values ...any) {
 		conditions = append(conditions, condition)
 		args = append(args, values...)
@@ -267,8 +272,13 @@ func listing(q port.Query, byState bool) (query string, args []any, err error) {
 		}
 		where("(t.created, t.row) < (?, ?)", created, row)
 	}
-	args = append(args, q.Limit+1)
-	return "SELECT " + recordColumns + ", t.row FROM tasks t WHERE " + strings.Join(conditions, " AND ") + " ORDER BY t.created DESC, t.row DESC LIMIT ?", args, nil
+	sorted, limit := "t.created DESC, t.row DESC", q.Limit+1
+	if q.Oldest {
+		sorted, limit = "t.created, t.row", 1
+	}
+	args = append(args, limit)
+	return "SELECT " + recordColumns + ", t.row FROM orders t WHERE " + strings.Join(conditions, " AND ") +
+		" ORDER BY " + sorted + " LIMIT ?", args, nil
 }
 
 // ceiling is the first whole millisecond that is not before t.

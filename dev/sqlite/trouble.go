@@ -35,7 +35,7 @@ func (s *Store) explained(err error) error {
 	}
 	switch number & 0xff {
 	case code.SQLITE_FULL:
-		return fmt.Errorf("the disk is full: make room for the data folder, writing goes on by itself then: %w", err)
+		return fmt.Errorf("the disk is full: make room for the data folder; a process that runs goes on by itself then: %w", err)
 	case code.SQLITE_READONLY, code.SQLITE_PERM, code.SQLITE_CANTOPEN:
 		return fmt.Errorf("the data folder cannot be written: give the user that runs this the right to write there: %w", err)
 	case code.SQLITE_IOERR:

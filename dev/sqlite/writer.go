@@ -17,17 +17,19 @@ type writer struct {
 	conn       driver.Conn
 	statements []*statement // prepared by prepareAll, to be closed
 
-	begin, commit, rollback                                                 *statement
-	findTask, addOrder, nameOrder, addTask, forgetTask                      *statement
-	putDocument, putState, putIndex, putAll                                 *statement
-	addDefinition, addEntry, moveEntry                                      *statement
-	addMessage, dueMessages, receiveMessage, expireMessages                 *statement
-	deleteMessage, findMessage, extendMessage, nextQueue                    *statement
-	restedTasks, expireTask, expireOrder, expireLedger, addProbe, dropProbe *statement
-	totalChanges, countCommit                                               *statement
+	begin, commit, rollback                                                   *statement
+	findTask, addOrder, addContent                                            *statement
+	putDocument, putState, putIndex, putAll                                   *statement
+	addDefinition, addEntry, moveEntry                                        *statement
+	addMessage, dueMessages, receiveMessage, expireMessages                   *statement
+	deleteMessage, findMessage, extendMessage, nextQueue                      *statement
+	restedTasks, expireTask, expireContent, expireLedger, addProbe, dropProbe *statement
+	eraseContent, eraseLedger                                                 *statement
+	totalChanges, countCommit                                                 *statement
 }
 
 func openWriter(source string) (*writer, error) {
+	keepMappings()
 	conn, err := (&engine.Driver{}).Open(source)
 	if err != nil {
 		return nil, err
@@ -43,15 +45,13 @@ func (w *writer) prepareAll() error {
 		{&w.begin, "BEGIN IMMEDIATE"},
 		{&w.commit, "COMMIT"},
 		{&w.rollback, "ROLLBACK"},
-		{&w.findTask, "SELECT o.row, o.hash IS NOT NULL, t.version, t.state, t.bucket, t.index_at, t.created, t.workflow FROM orders o LEFT JOIN tasks t ON t.row = o.row WHERE o.id = ?"},
-		{&w.addOrder, "INSERT INTO orders(id, hash, created, body) VALUES(?,?,?,?) ON CONFLICT(id) DO NOTHING"},
-		{&w.nameOrder, "UPDATE orders SET hash=?, created=?, body=? WHERE row=?"},
-		{&w.addTask, "INSERT INTO tasks(row, version, created, index_at, shard, bucket, state, workflow, id, document) VALUES(?,?,?,?,?,?,?,?,?,?)"},
-		{&w.putDocument, "UPDATE tasks SET version=?, document=? WHERE row=? AND version=?"},
-		{&w.putState, "UPDATE tasks SET version=?, document=?, state=? WHERE row=? AND version=?"},
-		{&w.putIndex, "UPDATE tasks SET version=?, document=?, index_at=?, shard=?, bucket=? WHERE row=? AND version=?"},
-		{&w.putAll, "UPDATE tasks SET version=?, document=?, state=?, index_at=?, shard=?, bucket=? WHERE row=? AND version=?"},
-		{&w.forgetTask, "DELETE FROM tasks WHERE row = (SELECT row FROM orders WHERE id = ?)"},
+		{&w.findTask, "SELECT row, version, state, bucket, index_at FROM orders WHERE id=? AND created IS NOT NULL"},
+		{&w.addOrder, "INSERT INTO orders(version, created, index_at, shard, bucket, state, workflow, hash, id, document) VALUES(?,?,?,?,?,?,?,?,?,?) ON CONFLICT(id) DO NOTHING"},
+		{&w.addContent, "INSERT INTO contents(row, content) VALUES(?,?)"},
+		{&w.putDocument, "UPDATE orders SET version=?, document=? WHERE row=? AND version=?"},
+		{&w.putState, "UPDATE orders SET version=?, document=?, state=? WHERE row=? AND version=?"},
+		{&w.putIndex, "UPDATE orders SET version=?, document=?, index_at=?, shard=?, bucket=? WHERE row=? AND version=?"},
+		{&w.putAll, "UPDATE orders SET version=?, document=?, state=?, index_at=?, shard=?, bucket=? WHERE row=? AND version=?"},
 		{&w.addDefinition, "INSERT INTO definitions(hash, data) VALUES(?,?) ON CONFLICT(hash) DO NOTHING"},
 		{&w.addEntry, "INSERT INTO ledger(version, state, attempt, command, code, message, output, key) VALUES(?,?,?,?,?,?,?,?) ON CONFLICT(key) DO NOTHING"},
 		{&w.moveEntry, "UPDATE ledger SET version=?, state=?, attempt=?, command=?, code=?, message=?, output=? WHERE key=? AND version=?"},
@@ -61,9 +61,11 @@ func (w *writer) prepareAll() error {
 		{&w.expireMessages, "DELETE FROM messages WHERE row IN (SELECT row FROM messages WHERE queue=? AND sent_at<=? LIMIT ?)"},
 		{&w.nextQueue, "SELECT queue FROM messages WHERE queue>? ORDER BY queue LIMIT 1"},
 		{&w.restedTasks, restedTasks},
-		{&w.expireTask, "DELETE FROM tasks WHERE row=?"},
-		{&w.expireOrder, "UPDATE orders SET body=NULL WHERE row=?"},
+		{&w.expireTask, "UPDATE orders SET created=NULL, shard=NULL, bucket=NULL, document=NULL WHERE row=?"},
+		{&w.expireContent, "DELETE FROM contents WHERE row=?"},
 		{&w.expireLedger, "DELETE FROM ledger WHERE key>=? AND key<?"},
+		{&w.eraseContent, "DELETE FROM contents WHERE row=(SELECT row FROM orders WHERE id=? AND hash=?)"},
+		{&w.eraseLedger, "UPDATE ledger SET output=NULL, message='' WHERE key>=? AND key<?"},
 		{&w.addProbe, "INSERT OR REPLACE INTO probe VALUES(1, zeroblob(?))"},
 		{&w.dropProbe, "DELETE FROM probe"},
 		{&w.totalChanges, "SELECT total_changes()"},

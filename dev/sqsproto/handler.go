@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"reflect"
 	"strings"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -136,14 +137,26 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) (any, error) {
 
 // read decodes the input. Unknown fields are those of newer SDKs: tolerated.
 func (c *call) read(to any) error {
-	err := rawjson.CheckBounds(c.body)
+	err := rawjson.Check(c.body, rawjson.MaxLevels)
 	if err == nil {
 		err = json.Unmarshal(c.body, to)
 	}
-	if err != nil {
-		return failure(http.StatusBadRequest, "InvalidParameterValue", "InvalidParameterValue", "the request cannot be read: %v", err)
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &wrong):
+		field := cmp.Or(wrong.Field[strings.LastIndex(wrong.Field, ".")+1:], "the request") // the path begins with embedded types
+		return invalid("the request cannot be read: %s at byte %d: found %s, expected %s",
+			field, wrong.Offset, wrong.Value, typeNames[wrong.Type.Kind()])
 	}
-	return nil
+	return invalid("the request cannot be read: %v", err)
+}
+
+// typeNames are the types of parameters in the words of the SQS reference.
+var typeNames = map[reflect.Kind]string{
+	reflect.String: "a String", reflect.Int: "an Integer", reflect.Bool: "a Boolean", reflect.Slice: "an Array",
+	reflect.Map: "a map", reflect.Struct: "an object",
 }
 
 func (c *call) url(queue string) string { return c.base + Path + queue }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -389,6 +390,9 @@ func TestBatches(t *testing.T) {
 func TestQueuesAndTheirAttributes(t *testing.T) {
 	r := newRig(t)
 	out, err := r.sdk.ListQueues(r.ctx, &sqs.ListQueuesInput{})
+	if id, there := awsmiddleware.GetRequestIDMetadata(out.ResultMetadata); !there || len(id) != 36 {
+		t.Errorf("the request ID is %q", id)
+	}
 	want := []string{r.url + "/000000000000/intake", r.url + "/000000000000/replies", r.url + "/000000000000/requests-payment"}
 	if err != nil || !slices.Equal(out.QueueUrls, want) {
 		t.Errorf("%v %v", out, err)

@@ -2,6 +2,7 @@ package scheduler_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 	"time"
 
@@ -26,7 +27,7 @@ func approving() *core.Definition {
 
 func answer(id, value string) *message.Control {
 	text, _ := json.Marshal(value)
-	return &message.Control{Schema: message.AnswerSchema, Kind: message.Answer, OrderID: "o-1", ID: id, Step: "b", Round: 1, By: "ann", Value: text}
+	return &message.Control{Schema: message.Schema, Kind: message.Answer, OrderID: "o-1", ID: id, Step: "b", Round: 1, By: "ann", Value: text}
 }
 
 // P35: an answer through the control queue decides its step, and a copy changes nothing; a refusal is sent where
@@ -131,5 +132,32 @@ func TestOlderCodeLeavesAnswersAlone(t *testing.T) {
 	before := w.Task("o-1").Version
 	if failed := old.Handle(ctx, port.Control, deliver(answer("x-1", "yes"))); len(failed) != 1 || w.Task("o-1").Version != before {
 		t.Errorf("older code keeps an answer, or changes the order")
+	}
+}
+
+// P36: answers that no step takes are refused to their senders, and leave the verdict of an operator's command where its sender reads it.
+func TestRefusedAnswersLeaveVerdictsOfCommands(t *testing.T) {
+	w, _ := begun(t)
+	undo := message.Control{Schema: 1, Kind: message.Undo, OrderID: "o-1", ID: "undo"}
+	if v, err := w.Scheduler.Command(ctx, undo); err != nil || v.Accepted {
+		t.Fatalf("%+v, %v", v, err)
+	}
+	want := *w.Task("o-1").Verdict("undo")
+	w.Take("shop")
+	for i := range 12 {
+		answer := message.Control{Schema: message.Schema, Kind: message.Answer, OrderID: "o-1", ID: fmt.Sprintf("answer-%d", i),
+			Name: "bought", By: "ann", Value: json.RawMessage(`1`)}
+		if failed := w.Scheduler.Handle(ctx, port.Control, deliver(&answer)); len(failed) > 0 {
+			t.Fatal("returned")
+		}
+		if v := w.Task("o-1").Verdict(answer.ID); v == nil || v.Accepted || v.Reason == "" {
+			t.Errorf("its sender reads %+v", v)
+		}
+	}
+	if v := w.Task("o-1").Verdict("undo"); v == nil || *v != want {
+		t.Errorf("the operator reads %+v, want %+v", v, want)
+	}
+	if n := len(statuses(t, w, "shop")); n != 12 {
+		t.Errorf("%d refusals are reported, want 12", n)
 	}
 }

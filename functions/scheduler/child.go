@@ -6,7 +6,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/engine"
 	"github.com/stepkeeper/stepkeeper/shared/message"
-	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // child reads a message from one task to another (P41).
@@ -21,7 +20,7 @@ func (it *item) child(m *message.Child) (id string) {
 	return ask.OrderID
 }
 
-// firstChild decides what is asked of a child that is not there. One whose order is there has ended and expired (P26).
+// firstChild decides what is asked of a child that is not there. One whose record has expired had ended (P26).
 func (it *item) firstChild(ctx context.Context, j *engine.Job, ask core.AskChild) (core.Decision, []core.Effect, error) {
 	ended := func(state core.ChildState, code, text string) []core.Effect {
 		return []core.Effect{core.ChildEnded{Parent: ask.Parent, State: state, Code: code, Message: text}}
@@ -30,10 +29,13 @@ func (it *item) firstChild(ctx context.Context, j *engine.Job, ask core.AskChild
 		return core.Decision{}, ended(core.ChildExpired, CodeExpired, "the child ended long ago and its record has expired"), nil
 	}
 	def, err := it.s.cfg.State.Definition(ctx, ask.Definition)
-	if err != nil {
+	switch {
+	case err != nil && j.Unseen: // a child that is there keeps its own definition
+		return core.Decision{}, nil, engine.ErrReload
+	case err != nil:
 		return core.Decision{}, nil, err
 	}
-	d, err := j.Start(def, port.Order{ID: ask.OrderID, ContentHash: ask.ContentHash, Body: ask.Order}, ask)
+	d, err := j.Start(def, ask.Order, ask)
 	switch refusal := refusalOf(err); {
 	case refusal != nil && j.Unseen: // P14: one that is there has begun
 		return core.Decision{}, nil, engine.ErrReload

@@ -1,7 +1,6 @@
 package scheduler_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -17,7 +16,7 @@ import (
 // childOf is what a step asks of its third child.
 func childOf(w *world.World, ask core.ChildAsk, attempt int) *message.Child {
 	p := core.Parent{OrderID: "parent", Step: "all", Index: 2, Attempt: attempt}
-	return &message.Child{Schema: message.ChildSchema, Ask: &core.AskChild{OrderID: p.ChildID(), Parent: p, Ask: ask, Workflow: "order", Definition: w.Def.Hash, Order: json.RawMessage(`{"n":1}`)}}
+	return &message.Child{Schema: message.Schema, Ask: &core.AskChild{OrderID: p.ChildID(), Parent: p, Ask: ask, Workflow: "order", Definition: w.Def.Hash, Order: json.RawMessage(`{"n":1}`)}}
 }
 
 // reported are the ends that children have reported since.
@@ -127,6 +126,50 @@ func TestBadMessagesBetweenTasks(t *testing.T) {
 	}
 }
 
+// P41: the next run of an undone child has the definition that its parent's request names. If that is not stored, the child keeps its own
+// and begins all the same, instead of a request that comes back for ever.
+func TestAChildWhoseNextDefinitionIsNotStored(t *testing.T) {
+	w, _ := begun(t)
+	next := world.Definition()
+	next.Steps = next.Steps[:1]
+	text, err := json.Marshal(next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const id = "parent~all~2"
+	handled(t, w, childOf(w, core.AskUndo, 1)) // it is not there, and is created as Compensated
+	if task := w.Task(id); task.ProcessState != core.Compensated || task.Definition != w.Def.Hash {
+		t.Fatalf("it is %s with the definition %s", task.ProcessState, task.Definition)
+	}
+	start := childOf(w, core.AskStart, 2)
+	start.Ask.Definition = core.DefinitionHash(text)
+	handled(t, w, start)
+	if task := w.Task(id); task.ProcessState != core.Processing || task.Run != 1 || task.Definition != w.Def.Hash {
+		t.Errorf("without the definition that is named it is %s in run %d, with the definition %s; want Processing, 1, and its own", task.ProcessState, task.Run, task.Definition)
+	}
+	if lost := w.Take(port.Quarantine); len(lost) > 0 {
+		t.Errorf("the request is in quarantine: %+v", lost)
+	}
+
+	handled(t, w, childOf(w, core.AskUndo, 3))
+	for range 40 {
+		if w.Task(id).Terminal() {
+			break
+		}
+		w.Agents()
+		w.Handle(port.Replies)
+	}
+	if err := w.Defs.PutDefinition(ctx, start.Ask.Definition, text); err != nil {
+		t.Fatal(err)
+	}
+	again := childOf(w, core.AskStart, 4)
+	again.Ask.Definition = start.Ask.Definition
+	handled(t, w, again)
+	if task := w.Task(id); task.ProcessState != core.Processing || task.Definition != again.Ask.Definition {
+		t.Errorf("once it is stored the child is %s with the definition %s, want Processing with %s", task.ProcessState, task.Definition, again.Ask.Definition)
+	}
+}
+
 // P41: a child that cannot be stored counts as undone; one that is there does not, when its start comes again to a store that takes nothing.
 func TestAChildThatCannotBeStored(t *testing.T) {
 	for _, there := range []bool{false, true} {
@@ -152,18 +195,17 @@ func TestAForgedEndOfAChild(t *testing.T) {
 		w, _ := begun(t)
 		before := w.Task("o-1").Version
 		for _, m := range []*message.Child{
-			{Schema: message.ChildSchema, Ended: &core.ChildEnded{Parent: core.Parent{OrderID: "o-1", Step: "a", Attempt: 1}, State: core.ChildProcessed}},
+			{Schema: message.Schema, Ended: &core.ChildEnded{Parent: core.Parent{OrderID: "o-1", Step: "a", Attempt: 1}, State: core.ChildProcessed}},
 			childOf(w, core.AskUndo, 1),
 		} {
 			body, err := m.Encode()
 			if err != nil {
 				t.Fatal(err)
 			}
-			old := bytes.Replace(body, []byte(`"schema":2`), []byte(`"schema":1`), 1) // of a newer schema it would be returned to the queue
 			d := deliver(m)
-			d[0].Value, d[0].Body = nil, old
+			d[0].Value, d[0].Body = nil, body
 			if failed := w.Scheduler.Handle(ctx, queue, d); len(failed) > 0 || len(w.Take(port.Quarantine)) != 1 {
-				t.Errorf("%s: %s was returned to the queue, %v, or is not in quarantine", queue, old, failed)
+				t.Errorf("%s: %s was returned to the queue, %v, or is not in quarantine", queue, body, failed)
 			}
 		}
 		if after := w.Task("o-1").Version; after != before || w.Task("parent~all~2") != nil {
@@ -177,7 +219,7 @@ func TestEndsThatNothingWaitsFor(t *testing.T) {
 	w, _ := begun(t)
 	before := w.Task("o-1").Version
 	for _, p := range []core.Parent{{OrderID: "o-1", Step: "a", Attempt: 1}, {OrderID: "o-1", Step: "z", Attempt: 1}, {OrderID: "gone", Step: "a", Attempt: 1}} {
-		handled(t, w, &message.Child{Schema: message.ChildSchema, Ended: &core.ChildEnded{Parent: p, State: core.ChildProcessed}})
+		handled(t, w, &message.Child{Schema: message.Schema, Ended: &core.ChildEnded{Parent: p, State: core.ChildProcessed}})
 	}
 	if after := w.Task("o-1").Version; after != before {
 		t.Errorf("version %d after %d", after, before)
@@ -232,7 +274,7 @@ func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
 		if v := closing("c-1"); v.Accepted || !strings.Contains(v.Reason, "p~all~1") {
 			t.Errorf("after %q, with a child under way: %+v", first, v)
 		}
-		handled(t, w, &message.Child{Schema: message.ChildSchema, Ask: &core.AskChild{
+		handled(t, w, &message.Child{Schema: message.Schema, Ask: &core.AskChild{
 			OrderID: "p~all~1", Parent: core.Parent{OrderID: "p", Step: "all", Index: 1, Attempt: w.Task("p").Steps[0].Attempt},
 			Ask: core.AskUndo, Workflow: "order", Definition: core.DefinitionHash(child), Order: json.RawMessage(`{"n":2}`),
 		}})

@@ -72,8 +72,13 @@ func (it *item) decide(ctx context.Context, j *engine.Job) (core.Decision, error
 	if err == nil && it.token != "" && j.Task != nil {
 		ev, err = it.vouched(j)
 	}
-	if closing, ok := ev.(core.Close); ok && err == nil && j.Task != nil {
-		ev, err = it.withAbsent(ctx, j.Task, closing)
+	if err == nil && j.Task != nil {
+		switch e := ev.(type) {
+		case core.Close:
+			ev, err = it.withAbsent(ctx, j.Task, e)
+		case core.Erase:
+			ev, err = it.withUnrested(ctx, j.Task, e)
+		}
 	}
 	if err != nil {
 		return core.Decision{}, err
@@ -102,10 +107,14 @@ func (it *item) vouched(j *engine.Job) (core.Event, error) {
 	return e, nil
 }
 
-// aimed is the event with the definition that it moves the task to, if it does (P49).
+// aimed is the event with what it is compared with (P14), or the definition that it moves the task to, if it does (P49).
 func (it *item) aimed(ctx context.Context, j *engine.Job) (ev core.Event, to core.Target, err error) {
 	if ask, ok := it.ev.(core.AskChild); ok {
 		return it.withDefinition(ctx, j.Task, ask)
+	}
+	if e, ok := it.ev.(core.Submitted); ok && j.Task != nil {
+		e.KnownHash = message.HashOf(j.Task)
+		return e, to, nil
 	}
 	if it.moveTo == "" || j.Task == nil {
 		return it.ev, to, nil
@@ -147,6 +156,26 @@ func (it *item) withAbsent(ctx context.Context, t *core.Task, e core.Close) (cor
 	return e, nil
 }
 
+// withUnrested is an Erase with the nearest order that the task is a child of, directly or not, and that has not come to rest (P52). One
+// that is not stored any more has ended. A damaged one may still need its child. The hash of the content, which stays, is added too.
+func (it *item) withUnrested(ctx context.Context, t *core.Task, e core.Erase) (core.Event, error) {
+	e.KnownHash = message.HashOf(t)
+	for p := t.Parent; p != nil && e.Unrested == ""; {
+		l := it.s.cfg.State.Load(ctx, []string{p.OrderID})[0]
+		switch {
+		case l.Err != nil && !errors.Is(l.Err, port.ErrDamaged):
+			return nil, l.Err
+		case l.Err != nil || l.Task != nil && !(l.Task.Terminal() && l.Task.AtRest()):
+			e.Unrested = p.OrderID
+		case l.Task == nil:
+			return e, nil
+		default:
+			p = l.Task.Parent
+		}
+	}
+	return e, nil
+}
+
 func isCancel(ev core.Event) bool {
 	_, ok := ev.(core.Cancel)
 	return ok
@@ -154,6 +183,9 @@ func isCancel(ev core.Event) bool {
 
 // refusalOf is the refusal that is sent to its sender, nil where the error is none.
 func refusalOf(err error) *message.Refusal {
+	if err == nil {
+		return nil
+	}
 	var decided *core.Refusal
 	var unfit *message.Refusal
 	switch {
@@ -193,8 +225,7 @@ func (it *item) first(ctx context.Context, j *engine.Job) (core.Decision, error)
 			return core.Decision{}, err
 		}
 	}
-	ev := it.ev.(core.Submitted)
-	return j.Start(def, port.Order{ID: o.OrderID, ContentHash: ev.ContentHash, Body: o.Order}, ev)
+	return j.Start(def, o.Order, it.ev)
 }
 
 func expired(id string) error {

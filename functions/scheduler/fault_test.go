@@ -233,7 +233,7 @@ func TestFaultsOfReading(t *testing.T) {
 		}
 	})
 	t.Run("the order is not loaded", func(t *testing.T) {
-		w, asked := begun(t)
+		w, asked := begunWith(t, apart)
 		sick := w.SchedulerOn(&world.Faulty{Store: w.Store, FailOrder: world.OnCall(1, world.ErrFailing)}, 0, "sick")
 		ds := deliver(world.Done(asked["o-1 a/1 do"]), world.Done(asked["o-1 b/1 do"]))
 		if failed := sick.Handle(ctx, port.Replies, ds); len(failed) != 2 {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
@@ -114,56 +116,42 @@ func TestRestartTakesAllPages(t *testing.T) {
 	}
 }
 
-// orderless has lost its rows of orders: after a restore one of two tables can be a moment older.
-type orderless struct{ *memory.Store }
+// contentless has lost the content of orders.
+type contentless struct{ *memory.Store }
 
-func (orderless) LoadOrder(_ context.Context, id string) (*port.Order, error) {
+func (contentless) Content(_ context.Context, id, _ string) ([]byte, error) {
 	return nil, fmt.Errorf("order %q: %w", id, port.ErrNotFound)
 }
 
-// The halves of an order that docs/aws-recovery.md describes, and what it says to do.
-func TestHalvesOfAnOrder(t *testing.T) {
-	t.Run("a row in Orders, none in Tasks", func(t *testing.T) {
-		w, asked := begun(t)
-		if err := w.Store.Forget(ctx, []string{"o-1"}); err != nil {
-			t.Fatal(err)
-		}
-		r := w.Boot().Scheduler.Submit(ctx, []message.SubmitOrder{*world.Order("o-1")})
-		if r[0].Answer != scheduler.Refused || r[0].Refusal.Code != scheduler.CodeExpired || len(requests(t, w)) > 0 {
-			t.Errorf("it was not refused as expired: %+v", r[0])
-		}
-		again := world.New(t, world.Definition()).Boot() // without the row
-		again.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
-		for name, request := range requests(t, again) {
-			if asked[name] == nil || request.Key != asked[name].Key {
-				t.Errorf("%s is asked for with the key %q, before with that of %+v", name, request.Key, asked[name])
-			}
-		}
-	})
-	t.Run("a row in Tasks, none in Orders", func(t *testing.T) {
-		w, asked := begun(t)
-		sick := w.SchedulerOn(orderless{w.Store}, 0, "sick")
-		if failed := sick.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 a/1 do"]))); len(failed) > 0 {
-			t.Error("what needs no content of the order was returned to the queue")
-		}
-		last := deliver(world.Done(asked["o-1 b/1 do"])) // the next claim needs it
-		if failed := sick.Handle(ctx, port.Replies, last); len(failed) != 1 || len(requests(t, w)) > 0 {
-			t.Errorf("%d are returned to the queue", len(failed))
-		}
-		w.Clock.Advance(core.Hour.Std())
-		if _, err := w.SupervisorOn(orderless{w.Store}, "sick").Sweep(ctx); err != nil {
-			t.Fatal(err)
-		}
-		w.Clock.Advance(core.Minute.Std()) // the backoff
-		wakes := w.Take(port.Control)
-		if failed := sick.Handle(ctx, port.Control, wakes); len(wakes) != 1 || len(failed) != 1 || len(requests(t, w)) > 0 {
-			t.Errorf("%d wakes, %d returned", len(wakes), len(failed))
-		}
-		if failed := w.Scheduler.Handle(ctx, port.Control, wakes); len(failed) > 0 { // the row was put back
-			t.Error("returned, though the order is there")
-		}
-		if again := requests(t, w)["o-1 b/2 do"]; again == nil || again.Key != asked["o-1 b/1 do"].Key {
-			t.Errorf("asked again: %+v, want b with its key", again)
-		}
-	})
+// An order that is kept apart is read where a claim needs it. While it cannot be read nothing is lost.
+func TestAnOrderThatIsKeptApart(t *testing.T) {
+	w, asked := begunWith(t, apart)
+	sick := w.SchedulerOn(contentless{w.Store}, 0, "sick")
+	if failed := sick.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 a/1 do"]))); len(failed) > 0 {
+		t.Error("what needs no content of the order was returned to the queue")
+	}
+	last := deliver(world.Done(asked["o-1 b/1 do"])) // the next claim needs it
+	if failed := sick.Handle(ctx, port.Replies, last); len(failed) != 1 || len(requests(t, w)) > 0 {
+		t.Errorf("%d are returned to the queue", len(failed))
+	}
+	w.Clock.Advance(core.Hour.Std())
+	if _, err := w.SupervisorOn(contentless{w.Store}, "sick").Sweep(ctx); err != nil {
+		t.Fatal(err)
+	}
+	w.Clock.Advance(core.Minute.Std()) // the backoff
+	wakes := w.Take(port.Control)
+	if failed := sick.Handle(ctx, port.Control, wakes); len(wakes) != 1 || len(failed) != 1 || len(requests(t, w)) > 0 {
+		t.Errorf("%d wakes, %d returned", len(wakes), len(failed))
+	}
+	if failed := w.Scheduler.Handle(ctx, port.Control, wakes); len(failed) > 0 { // it was put back
+		t.Error("returned, though the order is there")
+	}
+	if again := requests(t, w)["o-1 b/2 do"]; again == nil || again.Key != asked["o-1 b/1 do"].Key || !strings.Contains(string(again.Input), "12.50") {
+		t.Errorf("asked again: %+v, want b with its key", again)
+	}
+}
+
+// apart makes an order so long that it is kept apart.
+func apart(o *message.SubmitOrder) {
+	o.Order = append(slices.Clip(o.Order), strings.Repeat(" ", core.InlineOrder(world.Definition()))...)
 }

@@ -216,6 +216,8 @@ func controlled(c *message.Control) core.Event {
 		return core.Move{ID: c.ID, Command: c.Command, Sender: from}
 	case message.Close:
 		return core.Close{ID: c.ID, Command: c.Command, Sender: from}
+	case message.Erase:
+		return core.Erase{ID: c.ID, Command: c.Command, Sender: from}
 	case message.Answer:
 		return core.Answered{ID: c.ID, Run: c.Run, Step: c.Step, Name: c.Name, Round: c.Round, Value: c.Value, By: c.By, Note: from.Reason, Token: c.Token != ""}
 	default: // Check knows no other

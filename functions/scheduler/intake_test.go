@@ -22,6 +22,7 @@ func TestCommandsOfApplications(t *testing.T) {
 			{Schema: 1, Kind: message.Resubmit, OrderID: "o-1", ID: "c-2"},
 			{Schema: 1, Kind: message.Resolve, OrderID: "o-1", ID: "c-3", Step: "a", Fact: core.Happened},
 			{Schema: 1, Kind: message.Close, OrderID: "o-1", ID: "c-4", By: "eve", Reason: "why not"},
+			{Schema: 1, Kind: message.Erase, OrderID: "o-1", ID: "c-6", By: "eve", Reason: "why not"},
 			{Schema: 1, Kind: message.Move, OrderID: "o-1", ID: "c-5", Definition: message.Latest},
 			{Schema: 1, Kind: message.Wake, OrderID: "o-1", Step: "a", Attempt: 1},
 			{Schema: 1, Kind: message.Settle, OrderID: "o-1"},

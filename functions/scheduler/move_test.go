@@ -27,7 +27,7 @@ func TestMoveInABatch(t *testing.T) {
 	if task := w.Task("o-1"); task.ProcessState != core.Error || task.ResendAt != 0 {
 		t.Fatalf("it is %s", task.ProcessState)
 	}
-	given := &message.Control{Schema: 2, Kind: message.Resubmit, OrderID: "o-1", ID: "m-0", Step: "c", Input: []byte(`{}`)} // in doubt (P51)
+	given := &message.Control{Schema: message.Schema, Kind: message.Resubmit, OrderID: "o-1", ID: "m-0", Step: "c", Input: []byte(`{}`)} // in doubt (P51)
 	w.Scheduler.Handle(ctx, port.Control, deliver(given))
 	if v := w.Task("o-1").Verdicts; len(v) != 1 || v[0].Accepted || !strings.Contains(v[0].Reason, "step c was asked") {
 		t.Errorf("%+v", v)

@@ -75,7 +75,7 @@ func resultOf(id string, it *item, j *engine.Job) SubmitResult {
 	return r
 }
 
-// Command carries out a Cancel, Undo, Resubmit, Resolve, Close or Move at once and answers its verdict, which
+// Command carries out a Cancel, Undo, Resubmit, Resolve, Close, Move or Erase at once and answers its verdict, which
 // also stands in the task (P5). The error is a *message.Refusal where the command can never be
 // carried out; any other means "perhaps": repeat it with the same ID.
 func (s *Scheduler) Command(ctx context.Context, c message.Control) (core.Verdict, error) {

@@ -89,12 +89,15 @@ func TestATokenAnswersItsStep(t *testing.T) {
 	forged := byToken("x-as-bob", sent.Ann, "yes") // what stands beside a token says nothing
 	forged.By, forged.Step, forged.Round = "bob", "c", 2
 	for reason, c := range map[string]*message.Control{
-		"for run 1": byToken("x-run", otherRun, "yes"), "names no person": byToken("x-either", sent.Either, "yes"),
-		"for round 2": forged, "must be one of": byToken("x-value", sent.Ann, "perhaps"),
+		"names no person": byToken("x-either", sent.Either, "yes"),
+		"for round 2":     forged, "must be one of": byToken("x-value", sent.Ann, "perhaps"),
 	} {
 		if v, err := w.Scheduler.Command(ctx, *c); err != nil || v.Accepted || !strings.Contains(v.Reason, reason) {
 			t.Errorf("%s: %+v, %v", reason, v, err)
 		}
+	}
+	if _, err := w.Scheduler.Command(ctx, *byToken("x-run", otherRun, "yes")); !errors.Is(err, core.ErrStale) { // P8
+		t.Errorf("for a run that has not begun: %v", err)
 	}
 	if got := w.Task("o-1"); got.Version != before {
 		t.Error("a refused answer by token was stored")

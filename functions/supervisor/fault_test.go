@@ -243,6 +243,20 @@ func TestFaultsOfOneShardAndOneTask(t *testing.T) {
 			}
 		}
 	})
+	t.Run("every commit, as on a full disk", func(t *testing.T) {
+		w, _ := late(t, 40, nil)
+		var log bytes.Buffer
+		w.Sweeping = func(c *supervisor.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) }
+		full := func(int) error { return world.ErrFailing }
+		r, err := w.SupervisorOn(&world.Faulty{Store: w.Store, FailCommit: full}, "other").Sweep(ctx)
+		if err != nil || r.Failed != 40 {
+			t.Errorf("%s, %v", r, err)
+		}
+		text := log.String()
+		if n := strings.Count(text, "left for the next sweep"); n != 11 || !strings.Contains(text, "orders=30") {
+			t.Errorf("a sweep that can store nothing logs %d lines, want 10 orders and one line of the others:\n%s", n, text)
+		}
+	})
 	t.Run("a definition", func(t *testing.T) {
 		w, _ := late(t, 2, nil)
 		w.Defs = memory.NewDefinitions()

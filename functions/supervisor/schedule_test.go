@@ -149,9 +149,8 @@ func TestOrdersStartByTheClock(t *testing.T) {
 	x.pass(31 * time.Minute)
 	x.Drain()
 	x.want("1100")
-	order, err := x.Store.LoadOrder(ctx, x.tasks()[0])
-	if err != nil || string(order.Body) != `{"n":1,"scheduledTime":"2026-11-21T11:00:00Z"}` {
-		t.Errorf("%s %v", order.Body, err)
+	if order := x.Task(x.tasks()[0]).Order; string(order) != `{"n":1,"scheduledTime":"2026-11-21T11:00:00Z"}` {
+		t.Errorf("%s", order)
 	}
 	x.pass(60 * time.Minute)
 	x.Drain()

@@ -113,6 +113,9 @@ func (s *Supervisor) Sweep(ctx context.Context) (Report, error) {
 			s.log.Error("incidents are left for the next sweep", "error", err)
 		}
 	}
+	if unnamed := w.unavailable - maxNamed; unnamed > 0 {
+		s.log.Error("further orders are left for the next sweep, because the store is unavailable", "orders", unnamed)
+	}
 	return w.report, errors.Join(append(errs, w.unread)...)
 }
 
@@ -126,7 +129,13 @@ type sweep struct {
 	pages  int
 	depths map[string]port.Depth // by queue, each asked once
 	unread error                 // of the last read that failed
+
+	unavailable int // orders left because the store is unavailable
 }
+
+// maxNamed is how many orders a sweep names in the log that it leaves because the store is unavailable. Each
+// due order meets such a fault, in each sweep, and the log may lie on the disk that is full.
+const maxNamed = 10
 
 func (w *sweep) shard(ctx context.Context, shard int) error {
 	now := w.cfg.Clock.Now()
@@ -191,6 +200,11 @@ func (w *sweep) fault(id string, err error) {
 	w.report.Failed++
 	if errors.Is(err, port.ErrDamaged) {
 		if _, said := w.damaged.LoadOrStore(id, true); said {
+			return
+		}
+	}
+	if errors.Is(err, port.ErrUnavailable) {
+		if w.unavailable++; w.unavailable > maxNamed {
 			return
 		}
 	}

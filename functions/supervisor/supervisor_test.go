@@ -203,7 +203,7 @@ func TestStaleIndex(t *testing.T) {
 		rest.Steps[i].State = core.Processed
 	}
 	doc, _ := state.EncodeTask(&rest)
-	w.Store.Commit(ctx, []port.Write{{Record: port.Record{ID: "o-rest", Version: 1, State: "Processed", Document: doc, Created: world.Start}, Order: &port.Order{ID: "o-rest", Created: world.Start}}})
+	w.Store.Commit(ctx, []port.Write{{Record: port.Record{ID: "o-rest", Version: 1, State: "Processed", Document: doc, Created: world.Start}}})
 	stale = append(stale, port.Due{ID: "o-rest", At: world.Start})
 	s := w.SupervisorOn(hinting{w.Store, stale}, "other")
 	r, err := s.Sweep(ctx)

@@ -135,7 +135,7 @@ func TestTroubleWithTheTable(t *testing.T) {
 			var mu sync.Mutex
 			met := map[string]int{}
 			t.Cleanup(s.proxy.hook(func(r request) verdict {
-				writes := r.operation == "PutItem" || r.operation == "TransactWriteItems"
+				writes := r.operation == "PutItem"
 				if !strings.HasPrefix(r.function, "Scheduler") || !writes || !r.concerns(o.id) {
 					return pass
 				}
@@ -151,7 +151,7 @@ func TestTroubleWithTheTable(t *testing.T) {
 			o.notified("completed", rescued)
 			mu.Lock()
 			defer mu.Unlock()
-			if met["TransactWriteItems"] < 2 || met["PutItem"] < 2 {
+			if met["PutItem"] < 4 {
 				t.Errorf("the fault was not met: %v", met)
 			}
 			o.oneKeyPerStep()

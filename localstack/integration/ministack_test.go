@@ -282,8 +282,6 @@ func needs() []need {
 	all := []need{
 		scheduler("dynamodb:PutItem", "Orders", shop),
 		scheduler("dynamodb:GetItem", "Orders", shop),
-		scheduler("dynamodb:PutItem", "Tasks", shop),
-		scheduler("dynamodb:GetItem", "Tasks", shop),
 		scheduler("dynamodb:PutItem", "Definitions", undefined),
 		scheduler("dynamodb:GetItem", "Definitions", replyAfterRestart),
 		scheduler("sqs:ChangeMessageVisibility", "Intake", newer("Intake")),
@@ -320,9 +318,9 @@ func needs() []need {
 	return append(all,
 		supervisor("sqs:GetQueueAttributes", "Replies", late),
 		supervisor("sqs:GetQueueAttributes", "Control", unwoken),
-		supervisor("dynamodb:Query", "Tasks/index/complete-by", late),
-		supervisor("dynamodb:GetItem", "Tasks", late),
-		supervisor("dynamodb:PutItem", "Tasks", late),
+		supervisor("dynamodb:Query", "Orders/index/complete-by", late),
+		supervisor("dynamodb:GetItem", "Orders", late),
+		supervisor("dynamodb:PutItem", "Orders", late),
 		// What it has read it remembers, so this is a workflow that it has not met. To end its process
 		// would not do: another waits for the leases that the dead one holds.
 		supervisor("dynamodb:GetItem", "Definitions", silent("calm", "AgentInventory", 1, completed)),
@@ -391,8 +389,6 @@ func unseen(g grant) string {
 		return "Lambda itself sends what it gave up, and MiniStack's does so without asking"
 	case g.actor == "Scheduler" && g.action == "sqs:GetQueueAttributes":
 		return "where an agent's queue cannot be asked for its length, an agent is chosen without it, and nothing fails"
-	case g == grant{"Supervisor", "dynamodb:GetItem", "Orders"}:
-		return "an order is loaded where a decision evaluates an expression, and none of the Supervisor's does today"
 	}
 	return ""
 }

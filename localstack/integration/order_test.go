@@ -152,21 +152,21 @@ func (o *order) reached() string {
 	return fmt.Sprint(len(o.statuses()), len(o.s.remote.of(o.id, "")), o.item())
 }
 
-// step is what an item of Tasks shows of one step.
+// step is what an item of Orders shows of one step.
 type step struct {
 	ProcessState string
 	LockedBy     string
-	CompleteBy   string
+	CompleteBy   int64 // milliseconds since 1970
 	FailureCount int
-	Attempt      int
+	Attempt      int `json:"try"`
 }
 
-// task is what an item of Tasks shows, read by a plain client.
+// task is what an item of Orders shows, read by a plain client.
 type task struct {
 	OrderID      string
 	ProcessState string
 	LockedBy     string
-	CompleteBy   string
+	CompleteBy   int64 // milliseconds since 1970
 	FailureCount int
 	Version      int
 	Bucket       string `json:"bucket"` // of the index; no longer "due#…" once the end was reported
@@ -176,7 +176,7 @@ type task struct {
 // item reads the order's item as it stands.
 func (o *order) item() string {
 	out, err := o.s.dynamo.GetItem(o.t.Context(), &dynamodb.GetItemInput{
-		TableName: aws.String(o.s.outputs["EngineTasksTable"]), ConsistentRead: aws.Bool(true),
+		TableName: aws.String(o.s.outputs["EngineOrdersTable"]), ConsistentRead: aws.Bool(true),
 		Key: map[string]types.AttributeValue{"OrderID": &types.AttributeValueMemberS{Value: o.id}},
 	})
 	if err != nil {
@@ -198,12 +198,6 @@ func (o *order) task() task {
 	var k task
 	if err := json.Unmarshal([]byte(o.item()), &k); err != nil {
 		o.t.Fatalf("order %s: its item cannot be read: %v\n%s", o.id, err, o.item())
-	}
-	for name, st := range k.Steps {
-		if st.Attempt == 0 && st.ProcessState == "Processed" { // what follows from the rest is not stored (docs/document.md)
-			st.Attempt = st.FailureCount + 1
-			k.Steps[name] = st
-		}
 	}
 	return k
 }

@@ -33,7 +33,7 @@ func outsideCalls(actor string) []outside {
 		}
 		return do(c)
 	}
-	describe, task, definition := on("cloudformation:DescribeStacks", anywhere), on("dynamodb:GetItem", "Tasks"), on("dynamodb:GetItem", "Definitions")
+	describe, task, definition := on("cloudformation:DescribeStacks", anywhere), on("dynamodb:GetItem", "Orders"), on("dynamodb:GetItem", "Definitions")
 	calls := []outside{
 		{"submit", []grant{describe, on("sqs:SendMessage", "Intake")}, func(t *testing.T, u *user, o *order) error {
 			return with(t, u, func(c *client.Client) error {
@@ -81,7 +81,7 @@ func outsideCalls(actor string) []outside {
 				}
 				return err
 			})
-		}}, outside{"list", []grant{on("dynamodb:Query", "Tasks/index/complete-by")}, func(t *testing.T, u *user, _ *order) error {
+		}}, outside{"list", []grant{on("dynamodb:Query", "Orders/index/complete-by")}, func(t *testing.T, u *user, _ *order) error {
 			return with(t, u, func(c *client.Client) error {
 				for _, err := range c.List(t.Context(), client.Query{}) {
 					return err

@@ -32,7 +32,7 @@ const (
 // request is a call of a deployed function to AWS.
 type request struct {
 	function  string // part of the template's ID: Scheduler, Supervisor, AgentPayment
-	operation string // TransactWriteItems
+	operation string // PutItem
 	body      string
 }
 
@@ -146,10 +146,6 @@ func (p *proxy) serve(w http.ResponseWriter, in *http.Request, function string) 
 		complain(w, `{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException","message":"throttled by the test"}`)
 		return
 	case conflict:
-		if operation == "TransactWriteItems" {
-			complain(w, `{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","Message":"conflict by the test","CancellationReasons":[{"Code":"TransactionConflict"},{"Code":"None"}]}`)
-			return
-		}
 		complain(w, `{"__type":"com.amazonaws.dynamodb.v20120810#TransactionConflictException","message":"conflict by the test"}`)
 		return
 	case twice:

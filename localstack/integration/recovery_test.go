@@ -77,7 +77,7 @@ func (s *site) switchMappings(t *testing.T, enabled bool) int {
 // tables of a stack, by what the setting tables calls them.
 func (s *site) tables(t *testing.T) map[string]string {
 	t.Helper()
-	all := map[string]string{"orders": s.outputs["EngineOrdersTable"], "tasks": s.outputs["EngineTasksTable"], "definitions": s.outputs["EngineDefinitionsTable"]}
+	all := map[string]string{"orders": s.outputs["EngineOrdersTable"], "definitions": s.outputs["EngineDefinitionsTable"]}
 	pages := dynamodb.NewListTablesPaginator(s.dynamo, &dynamodb.ListTablesInput{})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(t.Context())
@@ -92,7 +92,7 @@ func (s *site) tables(t *testing.T) map[string]string {
 			}
 		}
 	}
-	if len(all) != 5 {
+	if len(all) != 4 {
 		t.Fatalf("the stack has the tables %v", all)
 	}
 	return all
@@ -206,7 +206,7 @@ func TestOrdersGoOnWithCopiedTables(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := s.beside(ctx, t, a, name)
-	if got, want := second.outputs["EngineTasksTable"], s.assembly.Stack+"-copy-tasks"; got != want {
+	if got, want := second.outputs["EngineOrdersTable"], s.assembly.Stack+"-copy-orders"; got != want {
 		t.Fatalf("the second stack works on %s, not on %s", got, want)
 	}
 	onCopy := func(o *order) *order { return &order{t: t, s: second, id: o.id, body: o.body} }

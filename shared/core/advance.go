@@ -182,9 +182,15 @@ func (r *deciding) take(i int, state State) {
 	s := &r.t.Steps[i]
 	s.Attempt++
 	s.State, s.Cause, s.NoEffect, s.WakeAt = state, r.cause, 0, 0
-	if s.First == 0 {
-		r.t.Claims++
-		s.First, s.FirstAt = r.t.Claims, r.at.Now
+	switch {
+	case s.First == 0:
+		last := 0
+		for n := range r.t.Steps {
+			last = max(last, r.t.Steps[n].First)
+		}
+		s.First = last + 1
+	case s.FirstAt == 0:
+		s.FirstAt = s.ClaimedAt
 	}
 }
 
@@ -278,7 +284,7 @@ func (r *deciding) undoStep(i int) bool {
 	if d.Each != nil {
 		return r.undoChildren(i)
 	}
-	quiet := s.QuietBy.Add(r.def.Agents[d.Agent].ClockSkew)
+	quiet := s.Quiet().Add(r.def.Agents[d.Agent].ClockSkew)
 	switch {
 	case d.Undo == nil: // "undo: none", or a point of no return proven without effect: no request to send, once it is not in flight
 		if s.State == Processing {

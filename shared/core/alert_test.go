@@ -25,7 +25,7 @@ func TestAlertOffersWhatIsAccepted(t *testing.T) {
 		def.Steps[0].OnFailure = core.OnFailureStop
 		c.change(def)
 		def.Link()
-		first, err := core.Decide(def, []byte(`{"n":1}`), nil, core.Submitted{OrderID: orderID, Workflow: def.Name, ContentHash: "h"}, core.At{Now: noon, By: "s"})
+		first, err := core.Decide(def, []byte(`{"n":1}`), nil, core.Submitted{OrderID: orderID, Workflow: def.Name, ContentHash: "h", KnownHash: "h"}, core.At{Now: noon, By: "s"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +93,7 @@ func TestAlertOfAnUndo(t *testing.T) {
 	} {
 		def := workflow(step("a"))
 		def.AlertUndone = c.asked
-		submitted := core.Submitted{OrderID: orderID, Workflow: def.Name, ContentHash: "h"}
+		submitted := core.Submitted{OrderID: orderID, Workflow: def.Name, ContentHash: "h", KnownHash: "h"}
 		if c.replyTo {
 			submitted.ReplyTo = "shop"
 		}

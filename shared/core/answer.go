@@ -12,6 +12,9 @@ import (
 // answered takes an answer from outside to the steps that it is for (P35, P36).
 func (r *deciding) answered(_ int, ev Event) (string, error) {
 	e := ev.(Answered)
+	if r.def != nil && e.Run > r.t.Run { // P8: it is not refused, because it could count in that run
+		return "", ErrStale
+	}
 	steps, reason := r.addressed(e)
 	if reason != "" {
 		return r.refuseAnswer(-1, e, reason)
@@ -86,7 +89,7 @@ func (r *deciding) voteOf(i int, e Answered) (vote *Vote, note, refused string) 
 	value, reason := r.answerValue(i, e.Value)
 	switch mode := modeOf(r.t); {
 	case mode != going && mode != errForward:
-		return nil, "", "the order goes no longer forward; it is " + string(r.t.ProcessState)
+		return nil, "", r.hasEnded(s, e)
 	case e.Run != r.t.Run:
 		return nil, "", fmt.Sprintf("the order is in run %d, and the answer is for run %d; look at it again", r.t.Run, e.Run)
 	case s.State == Skipped:
@@ -103,12 +106,8 @@ func (r *deciding) voteOf(i int, e Answered) (vote *Vote, note, refused string) 
 	if why := question.excludes(e.By); why != "" {
 		return nil, "", why
 	}
-	if was, at, decided := s.decision(); decided {
-		by := fmt.Sprintf("step %s was decided%s: %s by %s", s.Name, at, shown(was.Value), was.By)
-		switch {
-		case was.By == ByTimeout && string(was.Value) == "null":
-			return nil, "", "the time for an answer to step " + s.Name + " was over" + at
-		case bytes.Equal(was.Value, value):
+	if was, by := s.decisionText(); by != "" {
+		if bytes.Equal(was.Value, value) && !was.timedOut() {
 			return nil, by, ""
 		}
 		return nil, "", by
@@ -118,6 +117,19 @@ func (r *deciding) voteOf(i int, e Answered) (vote *Vote, note, refused string) 
 	}
 	vote, refused = r.newVote(i, e.By, value)
 	return vote, note, refused
+}
+
+// hasEnded says that the order goes no longer forward, and also how the step was decided if the answer is for that round and from
+// one who may answer.
+func (r *deciding) hasEnded(s *Step, e Answered) string {
+	why := "the order goes no longer forward; it is " + string(r.t.ProcessState)
+	if e.Run != r.t.Run || e.Step != "" && e.Round != s.round() || s.Answers == nil || s.Answers.excludes(e.By) != "" {
+		return why
+	}
+	if _, by := s.decisionText(); by != "" {
+		why += "; " + by
+	}
+	return why
 }
 
 // newVote returns the vote of a person on an undecided step, nil if it is there already, or why it is refused.
@@ -183,6 +195,21 @@ func (s *Step) decision() (decided Decided, at string, ok bool) {
 	}
 	return decided, "", ok
 }
+
+// decisionText is what was decided of a step, and a text that says so; the text is empty until it is decided.
+func (s *Step) decisionText() (Decided, string) {
+	was, at, ok := s.decision()
+	switch {
+	case !ok:
+		return was, ""
+	case was.timedOut():
+		return was, "the time for an answer to step " + s.Name + " was over" + at
+	}
+	return was, fmt.Sprintf("step %s was decided%s: %s by %s", s.Name, at, shown(was.Value), was.By)
+}
+
+// timedOut reports whether the time for an answer ended without a value that stands for one.
+func (d Decided) timedOut() bool { return d.By == ByTimeout && string(d.Value) == "null" }
 
 // shown is a value in a text for people.
 func shown(value json.RawMessage) string {
@@ -269,17 +296,17 @@ func (r *deciding) keepVerdict(i int, v Verdict) {
 	r.verdict = &v
 }
 
-// refuseAnswer stores the refusal, in its step where there is one; one by a token only answers its sender (P36).
+// refuseAnswer refuses an answer, and remembers that. The verdict is stored in step i; if i is negative, no step takes the answer. A
+// refusal of an answer by a token is not remembered: only its sender gets it (P36).
 func (r *deciding) refuseAnswer(i int, e Answered, reason string) (string, error) {
 	v := Verdict{ID: e.ID, Command: "answer", Reason: TrimMessage(reason), At: r.at.Now}
-	switch {
-	case e.Token:
-		r.verdict = &v
-	case i < 0:
-		return r.reject(e.ID, v.Command, v.Reason)
-	default:
+	r.verdict = &v
+	if !e.Token {
 		r.changed = true
-		r.keepVerdict(i, v)
+		r.remember(e.ID, v.Command)
+		if i >= 0 {
+			r.keepVerdict(i, v)
+		}
 	}
 	return "refused: " + reason, nil
 }

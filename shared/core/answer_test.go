@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -97,7 +98,7 @@ func TestAnEventThatDoesNotFit(t *testing.T) {
 	d := newDesk(t, asked(`{}`, byName))
 	d.decide(d.submit)
 	limit := core.SizeLimit{Size: sizeOf}
-	limit.Limit = limit.Reserve(d.def) + 300
+	limit.Limit = limit.Reserve(d.def) - core.InlineOrder(d.def) + 300
 	try := func(ev core.Event) core.Decision {
 		dec, err := core.Decide(d.def, d.order, d.task, ev, core.At{Now: d.now, By: d.by, SizeLimit: limit})
 		if err != nil {
@@ -112,7 +113,7 @@ func TestAnEventThatDoesNotFit(t *testing.T) {
 		t.Errorf("a short value is refused: %s", dec.Verdict.Reason)
 	}
 	wrong := answered(2, "shop", `7`)
-	wrong.Run = 5
+	wrong.Round = 5
 	for range 30 { // what is left of the reserve by an order with a shorter ID
 		limit.Limit -= 40
 		if dec := try(wrong); len(dec.Verdict.Reason) < 60 {
@@ -153,66 +154,65 @@ func TestMoveOfAQuestion(t *testing.T) {
 	}
 }
 
-// P35, P49: after a move an open question shows what counts: who may answer, and how many are needed, as it was asked.
+// P35, P49: after a move a question shows what counts, or has counted if it was decided before: who may answer, how many are needed, and
+// for how long, as it was asked.
 func TestAMovedQuestionShowsWhatCounts(t *testing.T) {
-	d := newDesk(t, asked(`{"need":2}`))
-	d.decide(d.submit)
-	to := asked(`{"question":"may it?","need":1,"who":["ann"]}`, func(s *core.StepDefinition) { s.Input = json.RawMessage(`"another"`) })
-	to.Hash = "another"
-	d.decide(core.Move{ID: "m", To: core.Target{Definition: to}})
-	input, err := core.InputOf(to, d.order, d.task, 0)
-	if want := `{"question":"may it?","need":2,"timeout":"1h0m0s"}`; err != nil || string(input) != want {
-		t.Errorf("the question is %s (%v), want %s", input, err, want)
+	for _, state := range []core.State{core.Waiting, core.Processed} {
+		d := newDesk(t, then(asked(`{"need":2}`)))
+		d.decide(d.submit)
+		if d.wait(core.Minute); state == core.Processed {
+			d.decide(answered(1, "ann", `"yes"`))
+			d.decide(answered(2, "bob", `"yes"`))
+		}
+		to := then(asked(`{"question":"may it?","need":1,"who":["ann"]}`, func(s *core.StepDefinition) {
+			s.Input, s.Timeout = json.RawMessage(`"another"`), core.Day
+		}))
+		to.Hash = "another"
+		d.decide(core.Move{ID: "m", To: core.Target{Definition: to}})
+		if s := d.task.Step("w"); d.task.Definition != to.Hash || s.State != state {
+			t.Fatalf("w is %s, and not moved: %+v", s.State, d.task.Verdicts)
+		}
+		input, err := core.InputOf(to, d.order, d.task, 0)
+		if want := `{"question":"may it?","need":2,"timeout":"1h0m0s"}`; err != nil || string(input) != want {
+			t.Errorf("%s: the question is %s (%v), want %s", state, input, err, want)
+		}
 	}
 }
 
-// P37, P49: a reminder that was sent is not sent again after a move, since the new definition may ask otherwise under the same key. The
-// next one goes out with what the new definition says.
-func TestAReminderIsNotSentAgainAfterAMove(t *testing.T) {
-	asking := func(timeout core.Duration) *core.Definition {
-		ask := step("w-ask", func(s *core.StepDefinition) { s.Undo, s.Timeout = nil, timeout })
-		def := workflow(ask, core.StepDefinition{Name: "w", After: []string{"w-ask"}, Timeout: core.Day, OnFailure: core.OnFailureUndo,
-			Answer: &core.Answer{Ask: "w-ask", Values: []string{"yes", "no"}, OnTimeout: core.OnFailureUndo, Remind: core.Hour}})
-		def.Expr = &expressions{input: map[int]func(core.Environment) (json.RawMessage, error){
-			1: func(core.Environment) (json.RawMessage, error) { return json.RawMessage(`{}`), nil }}}
-		def.Hash = fmt.Sprint("with ", timeout)
-		return def
-	}
-	d := newDesk(t, asking(10*core.Second))
-	keys := func(effects []core.Effect) (all []string) {
-		for _, e := range effects {
-			if q, ok := e.(core.SendRequest); ok {
-				all = append(all, fmt.Sprint(q.Key, " ", q.Timeout, " ", q.ClaimedAt.Sub(noon)))
+// then is a workflow that waits for a day after step w.
+func then(def *core.Definition) *core.Definition {
+	last := waitStep("last", core.Day)
+	last.After = []string{"w"}
+	more := workflow(append(def.Steps, last)...)
+	more.Expr, more.Hash = def.Expr, def.Hash
+	return more
+}
+
+// P36: the answer of a person who may not answer the step came before the step began, when that was not known. Once it begins, the order
+// keeps a refusal, because the person has read that the answer is kept.
+func TestAnEarlyAnswerThatDoesNotCountIsRefused(t *testing.T) {
+	def := workflow(step("a"), core.StepDefinition{Name: "w", After: []string{"a"}, Timeout: core.Hour, OnFailure: core.OnFailureUndo,
+		Input: json.RawMessage(`"template"`), Answer: &core.Answer{Values: []string{"yes", "no"}, OnTimeout: core.OnFailureUndo}})
+	def.Expr = &expressions{input: map[int]func(core.Environment) (json.RawMessage, error){
+		1: func(e core.Environment) (json.RawMessage, error) {
+			if _, known := e.Outputs["a"]; !known {
+				return nil, errors.New("step a has no output")
 			}
-		}
-		return all
+			return json.RawMessage(`{"who":["ann","cem"]}`), nil
+		}}}
+	d := newDesk(t, def)
+	d.decideAll(d.submit, answered(1, "bob", `"yes"`), answered(2, "ann", `"no"`))
+	d.decide(core.Reply{Step: "a", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeDone, Output: json.RawMessage(`{}`)})
+	a := d.task.Step("w").Answers
+	if len(a.Verdicts) != 3 {
+		t.Fatalf("the step keeps the verdicts %+v, want those of two early answers and a refusal", a.Verdicts)
 	}
-	restart := func() []string {
-		dec, err := core.Restart(d.def, d.order, d.task, d.at())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return keys(dec.Effects)
+	v := a.Verdicts[2]
+	if v.Accepted || v.By != "bob" || v.Command != "answer" || v.At != d.now || !strings.Contains(v.Reason, "not among those who may answer") {
+		t.Errorf("the last verdict is %+v, want a refusal of bob's answer", v)
 	}
-	d.decide(d.submit)
-	d.decide(core.Reply{Step: "w-ask", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeDone})
-	d.wait(core.Hour)
-	d.decide(core.Wake{Step: "w", Attempt: 1})
-	if got := restart(); len(got) != 1 || got[0] != "o1/0/w/1.1 10s 1h0m0s" {
-		t.Errorf("a restart sends %v", got)
-	}
-	to := asking(20 * core.Second)
-	d.decide(core.Move{ID: "m", To: core.Target{Definition: to}})
-	d.def = to
-	if got := restart(); len(got) != 0 {
-		t.Errorf("after the move a restart sends %v", got)
-	}
-	d.wait(core.Hour + core.Minute)
-	if got := keys(d.decide(core.Wake{Step: "w", Attempt: 1}).Effects); len(got) != 1 || got[0] != "o1/0/w/1.2 20s 2h0m0s" {
-		t.Errorf("the next reminder is %v", got)
-	}
-	if got := restart(); len(got) != 1 {
-		t.Errorf("a restart then sends %v", got)
+	if len(a.Votes) != 1 || a.Votes[0].By != "ann" {
+		t.Errorf("the votes %+v count, want ann's alone", a.Votes)
 	}
 }
 
@@ -224,7 +224,7 @@ func TestAnswersSayWhy(t *testing.T) {
 		d.decide(d.submit)
 		limit := core.SizeLimit{Size: sizeOf}
 		if limit.Limit = 1 << 20; full {
-			limit.Limit = limit.Reserve(d.def)
+			limit.Limit = limit.Reserve(d.def) - core.InlineOrder(d.def)
 		}
 		for n, by := range []string{"ann", "bob"} {
 			ev := answered(n, by, `"yes"`)
@@ -244,6 +244,45 @@ func TestAnswersSayWhy(t *testing.T) {
 			if kept := v.By == by && strings.HasPrefix(v.Note, "seen x") && len(v.Note) <= core.MaxMessage; !v.Accepted || kept == full || full && v.By+v.Note != "" {
 				t.Errorf("full %t: %+v", full, v)
 			}
+		}
+	}
+}
+
+// P36: an answer to an order that has ended is refused, and the refusal says who decided before, as it does while the order runs. Only
+// one who may answer that round reads it.
+func TestALateAnswerReadsWhoDecided(t *testing.T) {
+	const over = "the order goes no longer forward; it is Processed"
+	for what, x := range map[string]struct {
+		votes []core.Answered
+		late  core.Answered
+		want  string
+	}{
+		"another value": {[]core.Answered{answered(1, "ann", `"yes"`)}, answered(2, "bob", `"no"`),
+			over + `; step w was decided at ` + noon.Add(core.Minute).String() + `: "yes" by ann`},
+		"the same value": {[]core.Answered{answered(1, "ann", `"yes"`)}, answered(2, "ann", `"yes"`),
+			over + `; step w was decided at ` + noon.Add(core.Minute).String() + `: "yes" by ann`},
+		"excluded": {[]core.Answered{answered(1, "ann", `"yes"`)}, answered(2, "eve", `"no"`), over},
+		"another round": {[]core.Answered{answered(1, "ann", `"yes"`)},
+			core.Answered{ID: "a2", Step: "w", Round: 2, By: "bob", Value: json.RawMessage(`"no"`)}, over},
+		"the time was over": {nil, answered(2, "bob", `"no"`),
+			"the order goes no longer forward; it is Compensated; the time for an answer to step w was over at " + noon.Add(core.Minute+core.Hour).String()},
+	} {
+		d := newDesk(t, asked(`{"who":["ann","bob"]}`))
+		d.decide(d.submit)
+		d.wait(core.Minute)
+		for _, vote := range x.votes {
+			d.decide(vote)
+		}
+		if len(x.votes) == 0 {
+			d.wait(core.Hour)
+			d.decide(core.Wake{Step: "w", Attempt: 1})
+		}
+		dec, err := d.try(x.late)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := dec.Verdict; v.Accepted || v.Reason != x.want {
+			t.Errorf("%s: %+v, want %q", what, v, x.want)
 		}
 	}
 }

@@ -32,6 +32,7 @@ func (r *deciding) askedByParent(_ int, ev Event) (string, error) {
 		t.Parent = &e.Parent
 	}
 	switch mode := modeOf(t); {
+	case t.Erased != nil: // P52: it answers as one that has expired
 	case e.Ask == AskStart && mode == compensated && newer:
 		r.followParent(e.To)
 		again := Resubmit{}
@@ -75,14 +76,16 @@ func (r *deciding) notifyParent() {
 		return
 	}
 	e := ChildEnded{Parent: *t.Parent, Code: t.EndCode, Message: t.EndText}
-	switch modeOf(t) {
-	case processed:
-		e.State, e.Output = ChildProcessed, t.Output
-	case compensated, cancelled:
+	switch mode := modeOf(t); {
+	case mode == compensated || mode == cancelled:
 		e.State = ChildCompensated
-	case closed:
+	case t.Erased != nil: // it can neither be undone nor give its output any more
+		e.State = ChildExpired
+	case mode == processed:
+		e.State, e.Output = ChildProcessed, t.Output
+	case mode == closed:
 		e.State = ChildClosed
-	case errForward, errUndo:
+	case mode == errForward || mode == errUndo:
 		e.State = ChildError
 	default:
 		return

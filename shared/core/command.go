@@ -19,12 +19,12 @@ func (t *Task) Verdict(id string) *Verdict {
 			return v
 		}
 	}
-	return nil
+	return t.refusedBefore(id)
 }
 
 // verdictOf finds the stored answer to a command that came before.
 func (t *Task) verdictOf(ev Event) *Verdict {
-	id, _ := commandOf(ev)
+	id, _, _ := commandOf(ev)
 	if id == "" {
 		return nil
 	}
@@ -33,38 +33,36 @@ func (t *Task) verdictOf(ev Event) *Verdict {
 			return v
 		}
 	}
-	return verdictIn(t.Verdicts, id)
+	if v := verdictIn(t.Verdicts, id); v != nil {
+		return v
+	}
+	return t.refusedBefore(id)
 }
 
-// commandOf is the ID and the sender of a command, and the ID of an answer.
-func commandOf(ev Event) (id string, from Sender) {
+// noNumber stands for the number of an event that carries none.
+const noNumber = -1
+
+// commandOf returns the ID and the sender of a command, and the command number that it carries. Of an answer it returns the ID.
+func commandOf(ev Event) (id string, from Sender, number int) {
 	switch e := ev.(type) {
 	case Cancel:
-		return e.ID, e.Sender
+		return e.ID, e.Sender, noNumber
 	case UndoCommand:
-		return e.ID, e.Sender
+		return e.ID, e.Sender, e.Command
 	case Resubmit:
-		return e.ID, e.Sender
+		return e.ID, e.Sender, e.Command
 	case Resolve:
-		return e.ID, e.Sender
+		return e.ID, e.Sender, e.Command
 	case Close:
-		return e.ID, e.Sender
+		return e.ID, e.Sender, e.Command
 	case Move:
-		return e.ID, e.Sender
+		return e.ID, e.Sender, e.Command
+	case Erase:
+		return e.ID, e.Sender, e.Command
 	case Answered:
-		return e.ID, Sender{}
+		return e.ID, Sender{}, noNumber
 	}
-	return "", Sender{}
-}
-
-func verdictIn(all []Verdict, id string) *Verdict {
-	for i := range all {
-		if all[i].ID == id {
-			v := all[i]
-			return &v
-		}
-	}
-	return nil
+	return "", Sender{}, noNumber
 }
 
 // accept and reject store the verdict; a refusal is a commit too, since its sender reads the task
@@ -75,6 +73,12 @@ func (r *deciding) accept(id, command, reason string) {
 
 func (r *deciding) reject(id, command, reason string) (string, error) {
 	r.changed = true
+	switch { // an older number is refused for good
+	case r.number == r.t.Command:
+		r.remember(id, command)
+	case r.number > r.t.Command:
+		r.remember(id, aheadCommand)
+	}
 	r.storeVerdict(Verdict{ID: id, Command: command, Reason: reason, At: r.at.Now})
 	return "refused: " + reason, nil
 }
@@ -95,7 +99,7 @@ func (r *deciding) submittedAgain(_ int, ev Event) (string, error) {
 	switch {
 	case r.t.IsTombstone():
 		return "the order was cancelled before it came", nil
-	case ev.(Submitted).ContentHash != r.t.ContentHash:
+	case ev.(Submitted).ContentHash != ev.(Submitted).KnownHash:
 		return "", refuse("other-content",
 			"an order with this ID and other content was submitted before; nothing was changed: submit the new content under a new ID")
 	}
@@ -118,10 +122,15 @@ func (r *deciding) cancelCommand(_ int, ev Event) (string, error) {
 	case t.ProcessState == Cancelled || t.CancelAsked:
 		r.accept(e.ID, "cancel", "it was cancelled before")
 		return "", nil
+	case t.Erased != nil:
+		return r.reject(e.ID, "cancel", isErased)
 	case t.ProcessState == Processed:
 		return r.reject(e.ID, "cancel", "the order is Processed")
 	case r.pastPointOfNoReturn():
+		r.remember(e.ID, "cancel")
 		return r.reject(e.ID, "cancel", "the order is past its point of no return")
+	case len(t.Refused["cancel"]) == maxRefused:
+		return r.reject(e.ID, "cancel", tooManyCancels)
 	}
 	t.Command++
 	t.CancelAsked = true
@@ -156,12 +165,15 @@ func (r *deciding) startUndo(why Why) {
 	r.advance()
 }
 
-// checkCommand checks the command number that the sender saw (P5, H17).
+// checkCommand checks the command number that the sender saw (P5, H17). An erased task takes no further command (P52).
 func (r *deciding) checkCommand(number int) string {
-	if number == r.t.Command {
+	switch {
+	case r.t.Erased != nil:
+		return isErased
+	case number == r.t.Command:
 		return ""
 	}
-	return "the task has accepted another command since you loaded it; load it again and repeat the command if it still applies"
+	return "the task has accepted another command, or refused many, since you loaded it; load it again and repeat the command if it still applies"
 }
 
 // undoCommand is the operator's decision to undo a task in Error.
@@ -300,7 +312,8 @@ func (r *deciding) restart(e Resubmit) {
 	t.ProcessState, t.Why = Processing, ""
 	t.EndStep, t.EndCode, t.EndText, t.Output = "", "", "", nil
 	t.Run++
-	t.Hops, t.Claims, t.DeadlineSeq = 0, 0, 0
+	t.forgetRefused()
+	t.Hops, t.DeadlineSeq = 0, 0
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		verdicts, given := s.Answers, s.Corrected
@@ -430,7 +443,7 @@ func (r *deciding) lastActivity(i int) Time {
 	if r.def != nil {
 		skew = r.def.Agents[r.def.Steps[i].Agent].ClockSkew
 	}
-	return r.t.Steps[i].LastStopBy.Add(skew)
+	return r.t.Steps[i].LastStop().Add(skew)
 }
 
 // closeCommand is the operator's decision to end a task as it stands (P48). Its steps keep their states: what

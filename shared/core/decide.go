@@ -19,7 +19,7 @@ func Decide(def *Definition, order []byte, task *Task, ev Event, at At) (Decisio
 		return Decision{}, err
 	}
 	r := &deciding{def: def, order: order, t: task.clone(), at: at, cause: causeOf(ev, task), supervisor: bySupervisor(ev)}
-	_, r.from = commandOf(ev)
+	_, r.from, r.number = commandOf(ev)
 	var ignored string
 	if v := task.verdictOf(ev); v != nil {
 		r.verdict, ignored = v, "this command already has a verdict"
@@ -33,7 +33,7 @@ func Decide(def *Definition, order []byte, task *Task, ev Event, at At) (Decisio
 		return Decision{}, r.err
 	}
 	if ignored != "" && !r.changed {
-		return r.unchanged(task, ignored)
+		return r.unchanged(task, ev, ignored)
 	}
 	r.keepEndStates(task)
 	reindex(r.t, r.supervisor)
@@ -58,6 +58,7 @@ type deciding struct {
 	effects    []Effect
 	verdict    *Verdict
 	from       Sender                  // of the command
+	number     int                     // command number that the event carries, or noNumber
 	items      map[int]json.RawMessage // of the list of step itemsOf, as far as they are needed
 	itemsOf    int
 	asked      bool // by its parent: where it is at an end, that is sent again
@@ -66,10 +67,14 @@ type deciding struct {
 
 func (r *deciding) emit(e Effect) { r.effects = append(r.effects, e) }
 
-// unchanged answers an event that changes nothing: what it caused before is emitted again (P12).
-func (r *deciding) unchanged(task *Task, ignored string) (Decision, error) {
+// unchanged answers an event that changes nothing: what it caused before is emitted again (P12). Of an erased task all was reported
+// before, and what it sent is gone; only the removal of its content is repeated (P52).
+func (r *deciding) unchanged(task *Task, ev Event, ignored string) (Decision, error) {
 	r.t, r.effects = task, nil
-	if r.def != nil && r.cause != "" {
+	if _, erases := ev.(Erase); erases && task.Erased != nil {
+		r.eraseContent()
+	}
+	if r.def != nil && r.cause != "" && task.Erased == nil {
 		r.reemit()
 	}
 	if r.asked {
@@ -147,7 +152,7 @@ func decideUnknown(def *Definition, order []byte, ev Event, at At) (Decision, er
 		return tombstone(e, at), nil
 	case AskChild:
 		return startChild(def, order, e, at)
-	case UndoCommand, Resubmit, Resolve, Close, Move, Answered:
+	case UndoCommand, Resubmit, Resolve, Close, Move, Erase, Answered:
 		return Decision{}, refuse(CodeUnknownTask, "no order with this ID is known; check the ID, or look for it with list")
 	}
 	return Decision{Ignored: "no such task"}, nil
@@ -167,8 +172,13 @@ func start(def *Definition, order []byte, e Submitted, at At) (Decision, error) 
 func create(def *Definition, order []byte, e Submitted, parent *AskChild, at At) (Decision, error) {
 	t := &Task{
 		OrderID: e.OrderID, Workflow: def.Name, Definition: def.Hash,
-		ContentHash: e.ContentHash, Priority: e.Priority, ReplyTo: e.ReplyTo,
+		Priority: e.Priority, ReplyTo: e.ReplyTo,
 		ProcessState: Processing, Created: at.Now, Steps: make([]Step, len(def.Steps)),
+	}
+	if len(order) <= at.SizeLimit.inline(def) {
+		t.Order = order
+	} else {
+		t.ContentHash = e.ContentHash
 	}
 	for i := range t.Steps {
 		t.Steps[i] = Step{Name: def.Steps[i].Name, State: Pending}
@@ -214,6 +224,23 @@ func tombstone(e Cancel, at At) Decision {
 	}
 	return Decision{Task: t, Changed: true, Verdict: &v}
 }
+
+// InlineOrder returns the longest order, in bytes, that stands in the documents of tasks of the definition, if SizeLimit
+// sets no other length. A longer one is kept apart. DynamoDB sets the length, because it bills a write by started KiB: an
+// order that fits into the first KiB beside the rest of the document costs nothing, and one that does not can make each
+// commit cost a unit more. Kept apart it costs about as much as 1.3 writes. The document is expected as measured
+// (docs/cost.md), with outputs of few bytes.
+func InlineOrder(def *Definition) int {
+	const kibibyte, spare, header, step, least = 1 << 10, 45, 300, 85, 100
+	room := kibibyte - spare - header
+	for i := range def.Steps {
+		room -= step + len(def.Steps[i].Name)
+	}
+	return max(room, least)
+}
+
+// Apart reports whether the order is kept apart from the document, under ContentHash.
+func (t *Task) Apart() bool { return len(t.Order) == 0 && t.ContentHash != "" && t.Erased == nil }
 
 // IsTombstone reports a task that a Cancel created before its order came (P17).
 func (t *Task) IsTombstone() bool {

@@ -43,7 +43,7 @@ func DefinitionHash(stored []byte) string {
 // deploy never disturbs a running task. Package workflow makes it from YAML and validates it;
 // Decide trusts it.
 type Definition struct {
-	Schema      int                        `json:"schema"` // 1; 2 where a step is no call, has several agents, a pollFor, a maxDuration or tokens, or goes on after a failure, or an undo raises an alert, which older code does not know
+	Schema      int                        `json:"schema"` // major version of the stored form
 	Name        string                     `json:"name"`
 	Hash        string                     `json:"-"` // DefinitionHash of the JSON form
 	Steps       []StepDefinition           `json:"steps"`

@@ -158,7 +158,6 @@ func workflow(steps ...core.StepDefinition) *core.Definition {
 	}
 	for i := range steps {
 		if steps[i].Wait != nil {
-			d.Schema = 2
 			continue
 		}
 		for _, agent := range steps[i].AllAgents() {
@@ -185,7 +184,7 @@ type desk struct {
 func newDesk(t testing.TB, def *core.Definition) *desk {
 	return &desk{
 		TB: t, def: def, order: []byte(`{"n":1}`), now: noon, by: "scheduler-1",
-		submit: core.Submitted{OrderID: orderID, Workflow: def.Name, ContentHash: "c0ffee", ReplyTo: "shop"},
+		submit: core.Submitted{OrderID: orderID, Workflow: def.Name, ContentHash: "c0ffee", KnownHash: "c0ffee", ReplyTo: "shop"},
 	}
 }
 
@@ -218,6 +217,9 @@ func (d *desk) try(ev core.Event) (core.Decision, error) {
 			d.Fatalf("%s: %v", name(ev), fault)
 		}
 		without, err := core.Decide(def, nil, d.task, ev, d.at())
+		if without.Task != nil && d.task == nil {
+			without.Task.Order = dec.Task.Order
+		}
 		if !errors.Is(err, core.ErrOrderNeeded) && (err != nil || snapshot(without) != snapshot(dec)) {
 			d.Fatalf("%s decides otherwise without the order: %v", name(ev), err)
 		}

@@ -81,7 +81,7 @@ type Status struct {
 	Code      string          `json:"code,omitempty"`
 	Message   string          `json:"message,omitempty"`
 	Notes     []string        `json:"notes,omitempty"`     // received: what of the submission has no effect
-	Command   string          `json:"command,omitempty"`   // command-refused: "cancel", "undo", "resubmit", "resolve", "close", "move"
+	Command   string          `json:"command,omitempty"`   // command-refused: "cancel", "undo", "resubmit", "resolve", "close", "move", "erase"
 	CommandID string          `json:"commandId,omitempty"` // command-refused
 	By        string          `json:"by,omitempty"`        // closed: who closed it
 	Reason    string          `json:"reason,omitempty"`    // closed: why
@@ -120,6 +120,9 @@ type RaiseAlert struct {
 	Accepts  Accepted `json:"accepts"`
 }
 
+// EraseContent removes the content that an order keeps apart from its task (P52).
+type EraseContent struct{ OrderID, Hash string }
+
 // Accepted says which of the operator's commands a task in Error accepts when it has just stopped.
 type Accepted struct {
 	Resubmit bool `json:"resubmit"`
@@ -127,13 +130,14 @@ type Accepted struct {
 	Resolve  bool `json:"resolve"` // of the step that caused it
 }
 
-func (SendRequest) effect() {}
-func (SendWake) effect()    {}
-func (SendSettle) effect()  {}
-func (SendStatus) effect()  {}
-func (RaiseAlert) effect()  {}
-func (AskChild) effect()    {}
-func (ChildEnded) effect()  {}
+func (SendRequest) effect()  {}
+func (SendWake) effect()     {}
+func (SendSettle) effect()   {}
+func (SendStatus) effect()   {}
+func (RaiseAlert) effect()   {}
+func (AskChild) effect()     {}
+func (ChildEnded) effect()   {}
+func (EraseContent) effect() {}
 
 // Decision is what Decide answers.
 type Decision struct {

@@ -26,7 +26,10 @@ func (r *deciding) notifies(kind StatusKind) bool {
 
 // started emits the status that a run began, or was resubmitted.
 func (r *deciding) started() {
-	r.t.StartSeq, r.t.StartCause, r.t.StartAt = 0, "", r.at.Now
+	r.t.StartSeq, r.t.StartCause, r.t.StartAt = 0, "", 0
+	if r.at.Now != r.t.Created {
+		r.t.StartAt = r.at.Now
+	}
 	if r.notifies(StatusStarted) {
 		r.t.StatusSeq++
 		r.t.StartSeq, r.t.StartCause = r.t.StatusSeq, r.cause
@@ -35,7 +38,7 @@ func (r *deciding) started() {
 }
 
 func (r *deciding) startedStatus() SendStatus {
-	return r.status(Status{Kind: StatusStarted, Seq: r.t.StartSeq, At: r.t.StartAt})
+	return r.status(Status{Kind: StatusStarted, Seq: r.t.StartSeq, At: r.t.StartedAt()})
 }
 
 func (r *deciding) finishedStatus(s *Step) SendStatus {
@@ -265,7 +268,7 @@ func (r *deciding) alert() RaiseAlert {
 	then := &deciding{def: r.def, t: t, at: At{Now: t.Ended}}
 	a.Accepts = Accepted{Resubmit: then.expiredKey() == "", Undo: then.undoRefusal() == ""}
 	if i := t.index(t.EndStep); i >= 0 {
-		a.Attempts, a.FirstTry, a.LastTry = t.Steps[i].Attempt, t.Steps[i].FirstAt, t.Steps[i].ClaimedAt
+		a.Attempts, a.FirstTry, a.LastTry = t.Steps[i].Attempt, t.Steps[i].FirstClaim(), t.Steps[i].ClaimedAt
 		a.Accepts.Resolve = then.resolveRefusal(i, NotHappened) == ""
 		if t.Steps[i].Attempted() {
 			a.Key = Key(t.OrderID, t.Run, t.EndStep)

@@ -27,6 +27,7 @@ type Submitted struct {
 	OrderID     string
 	Workflow    string
 	ContentHash string
+	KnownHash   string // hash of what the task that is there was submitted with; "" if none is there
 	Priority    string
 	ReplyTo     string
 	Deadline    Time // zero: the definition's, if any
@@ -138,6 +139,17 @@ type Move struct {
 	Sender
 }
 
+// Erase is the operator's decision to remove what an order at an end holds of people's data (P52).
+type Erase struct {
+	ID      string
+	Command int
+	// Unrested is an order that the task is a child of, directly or not, and that has not come to rest, as the actor that
+	// decides has found it. It is empty if there is none.
+	Unrested  string
+	KnownHash string // hash of what the task was submitted with, which stays
+	Sender
+}
+
 // Answered is an answer from outside: to a step or, where Step is empty, to every step that waits for the event of
 // that name (P35).
 type Answered struct {
@@ -220,6 +232,7 @@ func (Resubmit) event()       {}
 func (Resolve) event()        {}
 func (Close) event()          {}
 func (Move) event()           {}
+func (Erase) event()          {}
 func (Answered) event()       {}
 func (AskChild) event()       {}
 func (ChildEnded) event()     {}

@@ -365,7 +365,7 @@ func TestHouseholdsEndWhole(t *testing.T) {
 
 func endsWhole(rt *rapid.T) {
 	h := newHousehold(rt)
-	h.decide("p", core.Submitted{OrderID: "p", Workflow: "test", ContentHash: "c"}, rapid.Bool().Draw(rt, "dies at once"))
+	h.decide("p", core.Submitted{OrderID: "p", Workflow: "test", ContentHash: "c", KnownHash: "c"}, rapid.Bool().Draw(rt, "dies at once"))
 	for range rapid.IntRange(0, 150).Draw(rt, "moments") {
 		h.chaos()
 	}

@@ -163,6 +163,34 @@ func TestBacklogIsNotCounted(t *testing.T) {
 	if s := d.task.Step("a"); d.task.Hops != hops-1 || s.FailureCount != 0 || s.State != core.Pending {
 		t.Errorf("%s, %d failures, %d hops after %d", states(d.task), s.FailureCount, d.task.Hops, hops)
 	}
+	if s := d.task.Step("a"); s.Allowance <= 20*core.Second {
+		t.Errorf("the backlog has granted it %s", s.Allowance)
+	}
+	if d.decide(done("a", 1)); d.task.Step("a").Allowance != 0 {
+		t.Errorf("done, and its allowance is still stored: %s", d.task.Step("a").Allowance)
+	}
+}
+
+// An order stands in the document as long as it is expected to fit into the first KiB with it. Broken by: InlineOrder
+// does not look at the steps.
+func TestOrderStandsInTheDocumentIfItFits(t *testing.T) {
+	def := &core.Definition{}
+	last := core.InlineOrder(def)
+	for _, name := range []string{"reserve", "charge", "book", "notify"} {
+		def.Steps = append(def.Steps, core.StepDefinition{Name: name})
+		if room := core.InlineOrder(def); room >= last {
+			t.Errorf("%d bytes with step %s, %d without", room, name, last)
+		} else {
+			last = room
+		}
+	}
+	if last < 308 || last > 330 {
+		t.Errorf("%d bytes beside the four steps that docs/cost.md measures with an order of 308", last)
+	}
+	def.Steps = append(def.Steps, def.Steps...)
+	if room := core.InlineOrder(def); room != 100 {
+		t.Errorf("%d bytes beside eight steps, want the least", room)
+	}
 }
 
 // P18. An operator's fact is only for what is in doubt. Broken by: unresolvable does not look at the step's state.

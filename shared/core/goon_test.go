@@ -17,7 +17,7 @@ func TestTheCodeOfAFailureThatIsGoneOnAfter(t *testing.T) {
 		"no-such-zone/eu.1": "no-such-zone/eu.1", "a b\"\n": "a-b--", "": "failed", strings.Repeat("x", 200): strings.Repeat("x", 128),
 	} {
 		d := newDesk(t, workflow(step("a", goingOn), step("b")))
-		d.decide(core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee"})
+		d.decide(core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee", KnownHash: "c0ffee"})
 		d.decide(coded(failed("a", 1), code))
 		if got := d.task.Steps[0].FailureCode; got != want {
 			t.Errorf("code %q is kept as %q, want %q", code, got, want)
@@ -31,7 +31,7 @@ func TestTheFailureOfTheDoIsSeen(t *testing.T) {
 	var seen string
 	d.def.Expr = &expressions{input: map[int]func(core.Environment) (json.RawMessage, error){
 		1: func(env core.Environment) (json.RawMessage, error) { seen = env.Failures["a"]; return nil, nil }}}
-	d.decide(core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee"})
+	d.decide(core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee", KnownHash: "c0ffee"})
 	d.decide(coded(failed("a", 1), "no-such-zone"))
 	d.decide(coded(undoFailed("a", 2), "busy"))
 	d.wait(core.Minute)
@@ -61,7 +61,7 @@ func TestMoveOfAStepThatFailedWithoutAClaim(t *testing.T) {
 		d := newDesk(t, workflow(step("a", goingOn), step("b", after("a"), stopping)))
 		d.def.Expr = &expressions{input: map[int]func(core.Environment) (json.RawMessage, error){
 			0: func(core.Environment) (json.RawMessage, error) { return nil, errors.New("no such field") }}}
-		d.decide(core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee"})
+		d.decide(core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee", KnownHash: "c0ffee"})
 		d.decide(failed("b", 1))
 		d.commit(core.Settled(d.task))
 		dec, err := core.Decide(d.def, d.order, d.task, core.Move{ID: "m", To: core.Target{Definition: x.to}}, core.At{Now: d.now})
@@ -97,7 +97,7 @@ func TestAnInputThatFailsAtAnotherAttempt(t *testing.T) {
 					}
 					return nil, nil
 				}}}
-			d.decide(core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee"})
+			d.decide(core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee", KnownHash: "c0ffee"})
 			d.decide(later("a", 1))
 			d.def.Steps[0].Undo.Input, broken = json.RawMessage(`"template"`), true
 			again(d)

@@ -37,6 +37,8 @@ func causeOf(ev Event, t *Task) string {
 		return "close/" + strconv.Itoa(e.Command)
 	case Move:
 		return "move/" + strconv.Itoa(e.Command)
+	case Erase:
+		return "erase/" + strconv.Itoa(e.Command)
 	case Answered:
 		return causeAnswer(e)
 	case AskChild:

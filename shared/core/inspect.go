@@ -5,10 +5,9 @@ import (
 	"slices"
 )
 
-// InputOf answers what the agent of a step is given in the task's present run, as its definition and the
-// outputs of the steps before it make it; nil where the step has no input. Of a question that was asked it shows who may answer, how many
-// are needed and for how long as they were stored then, since those count. ErrOrderNeeded, ErrUnfit, or
-// what is wrong with the expression.
+// InputOf returns what the agent of a step is given in the task's present run: its definition's input, made with the outputs of the
+// steps before it; nil if the step has no input. A wait or question is shown as its claim has stored it, because that counts
+// also after a move (P49). The error is ErrOrderNeeded, ErrUnfit, or what is wrong with the expression.
 func InputOf(def *Definition, order []byte, t *Task, step int) (json.RawMessage, error) {
 	if err := unfit(def, t); err != nil {
 		return nil, err
@@ -18,19 +17,34 @@ func InputOf(def *Definition, order []byte, t *Task, step int) (json.RawMessage,
 	if r.err != nil {
 		return nil, r.err
 	}
-	if s := &t.Steps[step]; err == nil && def.Steps[step].Answer != nil && s.Answers != nil && s.Answers.Need > 0 {
-		return s.asAsked(input, def.Steps[step].Timeout), nil
+	s, d := &t.Steps[step], &def.Steps[step]
+	switch {
+	case err != nil:
+	case d.Answer != nil && s.Answers != nil && s.Answers.Need > 0:
+		return s.asAsked(input, d.Timeout), nil
+	case d.Wait != nil && input != nil && s.Until != 0:
+		return t.asWaited(s, input, d.Wait.Spread), nil
 	}
 	return input, err
+}
+
+// asWaited returns the time until which a wait lasts, or has lasted at most. It is the one that its expression gives now, unless the task was moved since
+// the claim (P49).
+func (t *Task) asWaited(s *Step, until json.RawMessage, spread Duration) json.RawMessage {
+	if now, err := readUntil(until, s.ClaimedAt); err == nil && t.spread(s, s.Attempt-1, now, spread) == s.Until {
+		return until
+	}
+	stored, err := json.Marshal(s.Until)
+	if err != nil { // a time can be written
+		return until
+	}
+	return stored
 }
 
 // asAsked returns a question with what its claim has stored: of a task that was moved since, the definition may say something else (P49).
 func (s *Step) asAsked(question json.RawMessage, timeout Duration) json.RawMessage {
 	now, timeout, err := readQuestion(question, timeout)
-	a, asked := s.Answers, s.WakeAt.Sub(s.ClaimedAt)
-	if s.State != Waiting { // how long it was open is not stored
-		asked = timeout
-	}
+	a, asked := s.Answers, s.Until.Sub(s.ClaimedAt)
 	if err != nil || now.Need == a.Need && now.NotSelf == a.NotSelf && slices.Equal(now.Who, a.Who) && timeout == asked {
 		return question
 	}

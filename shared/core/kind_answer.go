@@ -120,7 +120,7 @@ func (answerKind) start(r *deciding, i int, p prepared) {
 	if r.err == nil && s.Answers != nil && !s.decided() {
 		early = s.Answers.Votes
 	}
-	s.ClaimedAt, s.Answers, s.Output = r.at.Now, p.answers, nil
+	s.ClaimedAt, s.Until, s.Answers, s.Output = r.at.Now, p.wakeAt, p.answers, nil
 	r.refuseEarly(i, early)
 	if p.atOnce {
 		r.look(i)
@@ -151,8 +151,7 @@ func (answerKind) resume(r *deciding, i int) bool {
 		r.look(i)
 	}
 	if s.State == Waiting {
-		s.Cause = r.cause
-		r.question(i)
+		r.goOnAsking(i)
 	}
 	return s.State == Failed && r.t.ProcessState == Processing
 }

@@ -18,9 +18,7 @@ func (callKind) prepare(r *deciding, i int) (prepared, error) {
 }
 
 func (callKind) start(r *deciding, i int, p prepared) {
-	s := &r.t.Steps[i]
 	r.takeCall(i, Do)
-	s.QuietBy = latest(s.QuietBy, s.StopBy)
 	r.emit(r.request(i, p.input))
 }
 
@@ -81,6 +79,7 @@ func (callKind) validState(s *Step, d *StepDefinition) bool {
 func (r *deciding) takeCall(i int, op Operation) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	state := Processing
+	s.endAttempt()
 	if s.Undo = op == UndoOp; s.Undo {
 		state = Compensating
 	}
@@ -100,7 +99,6 @@ func (r *deciding) takeCall(i int, op Operation) {
 		s.StopBy = min(s.StopBy, latest(until, r.at.Now.Add(r.timeout(i))))
 	}
 	s.CompleteBy = r.firstCompleteBy(i)
-	s.LastStopBy = latest(s.LastStopBy, s.StopBy)
 }
 
 // notDone are the agents at which the last attempts of a step, one less than it has agents, did not end done.
@@ -191,7 +189,7 @@ func (r *deciding) knownUntil(i int) Time {
 	if agent.KeyRetention == 0 {
 		return 0
 	}
-	since := s.FirstAt
+	since := cmp.Or(s.FirstClaim(), r.at.Now) // it is claimed first now
 	switch {
 	case s.Resolved == nil:
 	case s.Resolved.At > s.ClaimedAt: // no request was sent since

@@ -26,10 +26,17 @@ func (waitKind) prepare(r *deciding, i int) (prepared, error) {
 			return prepared{}, err
 		}
 	}
-	if w.Spread > 0 {
-		until = until.Add(Duration(float64(w.Spread) * jitter(r.t.OrderID, r.t.Run, s.Name, s.Attempt)))
-	}
+	until = r.t.spread(s, s.Attempt, until, w.Spread)
 	return prepared{wakeAt: until, atOnce: until <= r.at.Now}, nil
+}
+
+// spread returns the time at which the wait of a step ends: until, or up to spread later, differently for each order. The number of
+// attempts is the one before the claim.
+func (t *Task) spread(s *Step, attempts int, until Time, spread Duration) Time {
+	if spread <= 0 {
+		return until
+	}
+	return until.Add(Duration(float64(spread) * jitter(t.OrderID, t.Run, s.Name, attempts)))
 }
 
 // readUntil reads the time that an expression gave. Its errors hold no data of the order.
@@ -46,7 +53,8 @@ func readUntil(text json.RawMessage, now Time) (Time, error) {
 
 func (waitKind) start(r *deciding, i int, p prepared) {
 	r.take(i, Waiting)
-	r.t.Steps[i].ClaimedAt = r.at.Now
+	s := &r.t.Steps[i]
+	s.ClaimedAt, s.Until = r.at.Now, p.wakeAt
 	if p.atOnce {
 		r.finish(i, nil)
 		return

@@ -35,8 +35,22 @@ func (r *deciding) moveCommand(_ int, ev Event) (string, error) {
 	}
 	r.t.Command++
 	r.accept(e.ID, "move", "")
+	r.askOn()
 	r.advance() // where the task goes forward
 	return "", nil
+}
+
+// askOn gives each open question of a moved task the time of its next reminder, which may be sooner or later than before, or none at all. A
+// stopped task gets these times from the Resubmit.
+func (r *deciding) askOn() {
+	if r.t.ProcessState != Processing {
+		return
+	}
+	for i := range r.t.Steps {
+		if r.def.Steps[i].Answer != nil && r.t.Steps[i].State == Waiting {
+			r.goOnAsking(i)
+		}
+	}
 }
 
 // move pins the definition and puts the steps into its order. It answers why not, and then changes nothing.
@@ -272,7 +286,7 @@ func (t *Task) movedTo(from, to *Definition) *Task {
 		}
 		if a := s.Answers; a != nil && a.RemindedAt != 0 { // the new definition may ask otherwise, and a key never means two things
 			kept := *a
-			kept.RemindedAt, s.Answers = 0, &kept
+			kept.Moved, s.Answers = true, &kept
 		}
 		s.Agent = "" // each claim chooses; the attempts below show which agent the last one asked
 

@@ -55,6 +55,9 @@ func redacted(ev Event) Event {
 	case Move:
 		e.Sender = e.redacted()
 		return e
+	case Erase:
+		e.Sender = e.redacted()
+		return e
 	}
 	return ev
 }

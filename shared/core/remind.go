@@ -11,13 +11,23 @@ func (r *deciding) nextLook(i int) Time {
 	if r.def.Steps[i].Answer == nil || s.Answers == nil || s.State != Waiting {
 		return s.WakeAt
 	}
-	if due := r.reminderDue(i, s.Answers.Reminded+1); due != 0 {
+	if due := r.reminderDue(i, r.intervals(i)+1); due != 0 {
 		return min(due, s.WakeAt)
 	}
 	return s.WakeAt
 }
 
-// reminderDue is when the n-th reminder of a round is due; 0: there are none.
+// intervals returns how many intervals of a question had passed when its last reminder was sent first. It is the number of that reminder
+// unless the task was moved to a definition with another interval.
+func (r *deciding) intervals(i int) int {
+	s, d := &r.t.Steps[i], &r.def.Steps[i]
+	if d.Answer.Remind <= 0 || s.Answers.RemindedAt == 0 {
+		return 0
+	}
+	return int(s.Answers.RemindedAt.Sub(s.ClaimedAt) / d.Answer.Remind)
+}
+
+// reminderDue returns when n intervals of a question have passed, and zero if it has no reminders.
 func (r *deciding) reminderDue(i, n int) Time {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	if d.Answer.Remind <= 0 {
@@ -37,6 +47,14 @@ func (r *deciding) question(i int) {
 	r.emitLook(i)
 }
 
+// goOnAsking leaves an open question until the next look, and sends its last reminder again, because the handling that decided on it may have
+// died before it sent it (P12).
+func (r *deciding) goOnAsking(i int) {
+	r.t.Steps[i].Cause = r.cause
+	r.emitReminder(i)
+	r.question(i)
+}
+
 func (r *deciding) emitLook(i int) {
 	s := &r.t.Steps[i]
 	r.emit(SendWake{OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt, WakeAt: r.nextLook(i)})
@@ -49,11 +67,11 @@ func (r *deciding) remind(i int) bool {
 		return false
 	}
 	n := int(r.at.Now.Sub(s.ClaimedAt) / d.Answer.Remind)
-	if n <= s.Answers.Reminded || r.reminderDue(i, n) >= s.WakeAt {
+	if n <= r.intervals(i) || r.reminderDue(i, n) >= s.WakeAt {
 		return false
 	}
 	a := *s.Answers
-	a.Reminded, a.RemindedAt = n, r.at.Now
+	a.Reminded, a.RemindedAt, a.Moved = max(n, a.Reminded+1), r.at.Now, false // no number comes twice, also after a move
 	s.Answers, s.Cause = &a, r.cause
 	r.emitReminder(i)
 	return true
@@ -65,7 +83,7 @@ func (r *deciding) remind(i int) bool {
 func (r *deciding) emitReminder(i int) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	ask := r.def.Index(d.Answer.Ask)
-	if ask < 0 || s.Answers.RemindedAt == 0 || r.t.Steps[ask].State != Processed {
+	if ask < 0 || s.Answers.RemindedAt == 0 || s.Answers.Moved || r.t.Steps[ask].State != Processed {
 		return
 	}
 	stopBy := r.reminderStopBy(i, ask)
@@ -81,7 +99,7 @@ func (r *deciding) emitReminder(i int) {
 	q := r.request(ask, input)
 	q.Operation, q.Name, q.Timeout, q.MaxDuration = Do, r.def.Steps[ask].Operation, r.def.Steps[ask].Timeout, 0
 	q.Key = Key(r.t.OrderID, r.t.Run, s.Name) + "/" + strconv.Itoa(s.round()) + "." + strconv.Itoa(n)
-	q.ClaimedAt, q.StopBy, q.CompleteBy = r.reminderDue(i, n), stopBy, stopBy
+	q.ClaimedAt, q.StopBy, q.CompleteBy = r.reminderDue(i, r.intervals(i)), stopBy, stopBy
 	q.Trace = trace(r.t.OrderID, r.t.Run, s.Name, n)
 	r.emit(q)
 }
@@ -90,7 +108,7 @@ func (r *deciding) emitReminder(i int) {
 // service of its ask may have forgotten the key (P18), whichever comes first.
 func (r *deciding) reminderStopBy(i, ask int) Time {
 	a, d := r.t.Steps[i].Answers, &r.def.Steps[ask]
-	next, agent := r.reminderDue(i, a.Reminded+1), r.def.Agents[d.Agent]
+	next, agent := r.reminderDue(i, r.intervals(i)+1), r.def.Agents[d.Agent]
 	if agent.KeyRetention == 0 {
 		return next
 	}

@@ -42,7 +42,8 @@ func (r *deciding) stepDone(i int, ev Event) (string, error) {
 // the numbers sees that it has stopped.
 func (r *deciding) finish(i int, output json.RawMessage) {
 	s := &r.t.Steps[i]
-	s.State, s.Output, s.FinishedAt, s.NoEffect = Processed, output, r.at.Now, 0
+	s.State, s.Output, s.Allowance = Processed, output, 0
+	s.FinishedAt, s.NoEffect = r.at.Now, 0
 	s.release()
 	if r.t.ProcessState != Error {
 		r.emitStepFinished(s)
@@ -59,7 +60,8 @@ func (r *deciding) emitStepFinished(s *Step) {
 
 // release ends a claim or a wait.
 func (s *Step) release() {
-	s.LockedBy, s.Cause, s.CompleteBy, s.StopBy, s.WakeAt, s.Progress = "", "", 0, 0, 0, nil
+	s.LockedBy, s.Cause, s.CompleteBy, s.WakeAt, s.Progress = "", "", 0, 0, nil
+	s.endAttempt()
 	s.endHold()
 }
 

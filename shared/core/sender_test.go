@@ -11,7 +11,7 @@ import (
 func TestVerdictsSayWhoAndWhy(t *testing.T) {
 	def := &core.Definition{Name: "test", Steps: []core.StepDefinition{{Name: "a", Agent: "x", Operation: "do", Timeout: core.Minute}}}
 	def.Link()
-	d, err := core.Decide(def, []byte(`{}`), nil, core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee"}, core.At{Now: 1000})
+	d, err := core.Decide(def, []byte(`{}`), nil, core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee", KnownHash: "c0ffee"}, core.At{Now: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -18,14 +19,21 @@ import (
 type SizeLimit struct {
 	Limit int             // of a document, in bytes
 	Size  func(*Task) int // of a task's document, in bytes; a pure function
+	// Inline is the longest order that stands in its task's document, in bytes. The zero value means InlineOrder of
+	// its definition.
+	Inline int
 }
 
+func (m SizeLimit) inline(def *Definition) int { return cmp.Or(m.Inline, InlineOrder(def)) }
+
 // Reserve is the size of the longest document of a task of this definition that holds no outputs and
-// no texts: a definition whose reserve is over the limit cannot be run.
+// no texts: a definition whose reserve is over the limit cannot be run. The order stands in that document; it is longer
+// than the hash of one that is kept apart.
 func (m SizeLimit) Reserve(def *Definition) int {
 	id := strings.Repeat("x", MaxID)
 	return m.Size(longest(def, &Task{
-		OrderID: id, Workflow: def.Name, Definition: DefinitionHash(nil), ContentHash: strings.Repeat("f", 64),
+		OrderID: id, Workflow: def.Name, Definition: DefinitionHash(nil),
+		Order:    json.RawMessage(strconv.Quote(strings.Repeat("x", m.inline(def)-2))),
 		Priority: "normal", ReplyTo: id, Created: 1, Steps: make([]Step, len(def.Steps)),
 	}))
 }
@@ -97,7 +105,7 @@ func farAfter(t *Task) Time { return max(t.Created, 1).Add(longTime) }
 // upperBound is an upper bound of the document's size that takes no encoding: a byte of text becomes six
 // at most, one of an output three.
 func upperBound(t *Task) int {
-	n := roughHeader + roughStep*len(t.Steps) + 6*(len(t.EndText)+len(t.EndCode)+len(t.UndoneFor.Code)+len(t.UndoneFor.Text)) + 3*(len(t.Output)+unknownSize(t.Unknown)) + roughStep*len(t.Removed)
+	n := roughHeader + roughStep*len(t.Steps) + 6*(len(t.EndText)+len(t.EndCode)+len(t.UndoneFor.Code)+len(t.UndoneFor.Text)) + 3*(len(t.Order)+len(t.Output)+unknownSize(t.Unknown)) + roughStep*len(t.Removed)
 	for i := range t.Verdicts {
 		n += roughStep + 6*t.Verdicts[i].text()
 	}
@@ -143,7 +151,7 @@ func unknownSize(fields map[string]json.RawMessage) (n int) {
 func longest(def *Definition, t *Task) *Task {
 	c, far := t.clone(), farAfter(t)
 	c.Version, c.ProcessState, c.Phase, c.Why, c.CancelAsked, c.Attention = maxCount, Compensating, Forward, WhyOperator, true, true
-	for _, n := range []*int{&c.Run, &c.Command, &c.Hops, &c.Claims, &c.StatusSeq, &c.StartSeq, &c.EndSeq, &c.EndCommand, &c.DeadlineSeq} {
+	for _, n := range []*int{&c.Run, &c.Command, &c.Hops, &c.StatusSeq, &c.StartSeq, &c.EndSeq, &c.EndCommand, &c.DeadlineSeq} {
 		*n = maxCount
 	}
 	for _, at := range []*Time{&c.StartAt, &c.Ended, &c.Deadline, &c.ResendAt, &c.Due} {
@@ -166,6 +174,7 @@ func longest(def *Definition, t *Task) *Task {
 	c.StartCause, c.EndCause, c.EndStep = cause, cause, name
 	c.UndoneFor = UndoReason{Step: name, Code: strings.Repeat("x", cutCode)}
 	c.EndCode, c.EndText = strings.Repeat("\x00", maxCode), strings.Repeat("\x00", MaxMessage)
+	// An erasure takes the room of these texts, which it removes.
 	c.Closing = &Closing{By: strings.Repeat("\x00", MaxID), Reason: strings.Repeat("\x00", MaxMessage)}
 	c.Attempts, c.Earlier = []Attempt{{Step: name, Number: 1, Began: far, Ended: far, Outcome: OutcomeFailed}}, Earlier{Failed: manyOf, Later: manyOf, Overdue: manyOf, Superseded: manyOf}
 	c.Verdicts = make([]Verdict, maxVerdicts)
@@ -175,6 +184,10 @@ func longest(def *Definition, t *Task) *Task {
 			c.Verdicts[i].Reason += t.Verdicts[i].Reason
 			c.Verdicts[i].By, c.Verdicts[i].Note = t.Verdicts[i].By, t.Verdicts[i].Note
 		}
+	}
+	c.Refused = map[string][]string{}
+	for _, command := range [...]string{"cancel", "undo", "resubmit", "resolve", "close", "move", "erase", "answer", aheadCommand} {
+		c.Refused[command] = slices.Repeat([]string{shortHash(command)}, maxRefused)
 	}
 	for i := range c.Steps {
 		c.Steps[i] = longestStep(c, &def.Steps[i], &t.Steps[i], cause, def.Notifies(StatusStepFinished))
@@ -187,8 +200,8 @@ func longestStep(t *Task, d *StepDefinition, s *Step, cause string, reported boo
 	far := farAfter(t)
 	c := Step{
 		Name: d.Name, State: Compensating, LockedBy: strings.Repeat("x", maxName), Attempt: manyOf, First: manyOf, FailureCount: manyOf,
-		Cause: cause, FirstAt: far - 1, ClaimedAt: far, CompleteBy: far - 2, StopBy: far - 3, QuietBy: far - 4, LastStopBy: far - 5,
-		WakeAt: far, Allowance: longTime, Queued: longTime, FinishedAt: far, EndState: Compensating, NoEffect: far - 6,
+		Cause: cause, FirstAt: far - 1, ClaimedAt: far, CompleteBy: far - 2, StopBy: far - 3, QuietBy: far - 4, UndoStopBy: far - 5,
+		WakeAt: far, Until: far, Allowance: longTime, Queued: longTime, FinishedAt: far, EndState: Compensating, NoEffect: far - 6,
 		Error:    &StepError{Code: strings.Repeat("x", cutCode), At: far, Attempt: manyOf, Since: far, Polling: far},
 		Resolved: &Resolved{Fact: NotHappened, Command: manyOf, At: far},
 		Output:   s.Output, Corrected: s.Corrected, Unknown: s.Unknown,
@@ -240,7 +253,7 @@ func longestChildren(d *Each, have *Children, cause string) *Children {
 // longestAnswers keeps the value of an event that stands there, until it stands in the output.
 func longestAnswers(d *Answer, have *Answers, far Time) *Answers {
 	name := strings.Repeat("x", MaxAnswerBy)
-	a := &Answers{Round: manyOf, Reminded: manyOf, RemindedAt: far, Need: MaxVoters, Who: make([]string, MaxVoters), NotSelf: name, Verdicts: make([]Verdict, maxVerdicts)}
+	a := &Answers{Round: manyOf, Reminded: manyOf, RemindedAt: far, Moved: true, Need: MaxVoters, Who: make([]string, MaxVoters), NotSelf: name, Verdicts: make([]Verdict, maxVerdicts)}
 	for i := range a.Who {
 		a.Who[i] = name
 	}

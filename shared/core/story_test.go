@@ -322,7 +322,7 @@ func (s *story) ready() {
 	}
 	s.def.Link()
 	s.desk.def = s.def
-	s.submit = core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee", ReplyTo: "shop"}
+	s.submit = core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee", KnownHash: "c0ffee", ReplyTo: "shop"}
 }
 
 // event decides one event, prints what changed, sends and settles unless it crashes.
@@ -386,6 +386,8 @@ func (s *story) parse(kind string, words []string, opts map[string]string) core.
 		return core.Resolve{ID: id, Command: number, Step: words[1], Fact: core.Fact(words[2])}
 	case "close":
 		return core.Close{ID: id, Command: number, Sender: core.Sender{By: "ann", Reason: "settled by hand"}}
+	case "erase":
+		return core.Erase{ID: id, Command: number, Unrested: opts["unrested"], KnownHash: s.submit.KnownHash, Sender: core.Sender{By: "ann", Reason: "asked to by its customer"}}
 	case "settle":
 		return core.Settle{}
 	case "answer":
@@ -692,6 +694,8 @@ func (s *story) printEffects(effects []core.Effect) {
 			s.printf("  -> %s/%d: %s %s", e.OrderID, e.Parent.Attempt, e.Ask, e.Order)
 		case core.ChildEnded:
 			s.printf("  -> parent/%d: %s %s", e.Parent.Attempt, e.State, strings.Trim(fmt.Sprintf("%s %s %s", e.Output, e.Code, e.Message), " "))
+		case core.EraseContent:
+			s.printf("  -> store: erase the content %s of %s", e.Hash, e.OrderID)
 		case core.RaiseAlert:
 			undo := ""
 			if e.Accepts.Undo {

@@ -63,6 +63,7 @@ const (
 	resolve
 	closeCommand
 	moveCommand
+	eraseCommand
 	answered
 	askChild
 	kinds
@@ -106,6 +107,8 @@ func kindOf(ev Event) (eventKind, string) {
 		return closeCommand, ""
 	case Move:
 		return moveCommand, ""
+	case Erase:
+		return eraseCommand, ""
 	case Answered:
 		return answered, ""
 	}
@@ -266,6 +269,7 @@ var (
 		{resolve, everyMode, action((*deciding).resolveCommand)},
 		{closeCommand, everyMode, action((*deciding).closeCommand)},
 		{moveCommand, everyMode, action((*deciding).moveCommand)},
+		{eraseCommand, everyMode, action((*deciding).eraseCommand)},
 		{answered, everyMode, action((*deciding).answered)},
 		{askChild, everyMode, action((*deciding).askedByParent)},
 	}

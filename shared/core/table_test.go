@@ -12,7 +12,7 @@ import (
 // TestEveryTransitionIsDefinedOnce: no cell of the tables is forgotten, none defined by two rows.
 func TestEveryTransitionIsDefinedOnce(t *testing.T) {
 	defined, silent := core.Definitions()
-	if want := 10*9*8 + 13*8; len(defined) != want {
+	if want := 10*9*8 + 14*8; len(defined) != want {
 		t.Errorf("%d cells, want %d", len(defined), want)
 	}
 	for cell, n := range defined {
@@ -133,6 +133,7 @@ resubmit  error       refused       refused       Processing     Compensating  r
 resolve   error       refused       refused       =              =             refused    refused      refused     refused
 close     error       refused       refused       Closed         Closed        refused    refused      refused    refused
 move      error       refused       refused       refused        refused       refused    refused      refused     refused
+erase     error       refused       refused       refused        refused       refused    refused      refused     refused
 answer    error       refused       refused       refused        refused       refused    refused      refused     refused
 `
 
@@ -145,7 +146,7 @@ const inRun, inAttempt = 1, 3
 func fixture(mode, state string, other core.State) *core.Task {
 	first, phase, _ := strings.Cut(mode, "-")
 	t := &core.Task{
-		OrderID: orderID, Version: 7, Workflow: "test", Definition: "0123456789abcdef", ContentHash: "c0ffee", Run: inRun, Command: 4, Claims: 2,
+		OrderID: orderID, Version: 7, Workflow: "test", Definition: "0123456789abcdef", ContentHash: "c0ffee", Run: inRun, Command: 4,
 		ProcessState: core.State(first), Phase: core.Phase(phase), Created: noon - 100_000, ReplyTo: "shop", StatusSeq: 1,
 		Steps: []core.Step{{Name: "a", Attempt: inAttempt, First: 1}, {Name: "b", Attempt: inAttempt, First: 2, State: other}},
 	}
@@ -155,7 +156,7 @@ func fixture(mode, state string, other core.State) *core.Task {
 		a.State = core.Pending
 	}
 	for _, s := range []*core.Step{a, b} {
-		s.FirstAt, s.ClaimedAt, s.QuietBy, s.LastStopBy = noon-90_000, noon-90_000, noon-60_000, noon-60_000
+		s.ClaimedAt, s.QuietBy, s.UndoStopBy = noon-90_000, noon-60_000, noon-60_000
 		s.Undo = s.State == core.Compensating || s.State == core.UndoWait || s.State == core.Compensated
 		if s.InFlight() {
 			s.LockedBy, s.Cause, s.StopBy, s.CompleteBy = "scheduler-1", "before", noon+60_000, noon+60_000
@@ -163,7 +164,7 @@ func fixture(mode, state string, other core.State) *core.Task {
 	}
 	switch {
 	case state == "new" || state == "Skipped":
-		a.First, a.FirstAt = 0, 0
+		a.First = 0
 	case a.State != core.Processed && a.State != core.Compensated:
 		a.CompleteBy = noon
 	}
@@ -205,7 +206,7 @@ func stepEvent(event string) core.Event {
 }
 
 func taskEvent(event string) core.Event {
-	submit := core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee", ReplyTo: "shop"}
+	submit := core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee", KnownHash: "c0ffee", ReplyTo: "shop"}
 	other := submit
 	other.ContentHash = "decaf"
 	return map[string]core.Event{
@@ -215,6 +216,7 @@ func taskEvent(event string) core.Event {
 		"resolve": core.Resolve{ID: "c1", Command: 4, Step: "a", Fact: core.NotHappened},
 		"move":    core.Move{ID: "c1", Command: 4, To: core.Target{Absent: "no such definition"}},
 		"answer":  core.Answered{ID: "a1", Run: inRun, Step: "a", Round: 1, By: "ann", Value: json.RawMessage(`"yes"`)},
+		"erase":   core.Erase{ID: "c1", Command: 4, Sender: core.Sender{By: "ann", Reason: "asked to"}},
 		"close":   core.Close{ID: "c1", Command: 4, Sender: core.Sender{By: "ann", Reason: "paid by hand"}},
 	}[event]
 }

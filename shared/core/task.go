@@ -42,12 +42,15 @@ const (
 // Task is one run of a workflow for one order: the whole document that one conditional write
 // replaces. Values are treated as immutable once they were returned by Decide.
 type Task struct {
-	OrderID      string
-	Version      int64 // of the stored document; set by the actor that commits (P8)
-	Workflow     string
-	Definition   string // hash
-	TokenKey     string // of the tokens in its inputs (P39); "": it has none
-	ContentHash  string // of the submission: same ID and same hash is the same order (P14)
+	OrderID     string
+	Version     int64 // of the stored document; set by the actor that commits (P8)
+	Workflow    string
+	Definition  string // hash
+	TokenKey    string // of the tokens in its inputs (P39); "": it has none
+	ContentHash string // hash of the submission, under which its order is kept apart, or was before it was erased; "" if Order holds it
+	// Order is the order as submitted, byte for byte. It is empty if the order is kept apart (Apart), and after a
+	// Cancel that came before its order (P17).
+	Order        json.RawMessage
 	Priority     string
 	ReplyTo      string  // logical name, "" for none
 	Parent       *Parent // of a child (P41); nil for an order that was submitted
@@ -55,17 +58,17 @@ type Task struct {
 	Phase        Phase // while in Error
 	Why          Why   // while Compensating and after
 	Run          int   // P2
-	Command      int   // number of accepted commands (P5)
+	Command      int   // number that a command must carry; grows with each accepted one, and when a list in Refused is full (P5)
 	Verdicts     []Verdict
-	Attempts     []Attempt // the last that did not end done, oldest first; see maxAttempts
-	Earlier      Earlier   // those before them
+	Refused      map[string][]string // short hashes of the IDs of refused commands of this run, by command; see remember
+	Attempts     []Attempt           // the last that did not end done, oldest first; see maxAttempts
+	Earlier      Earlier             // those before them
 	CancelAsked  bool
 	Hops         int // forward claims since the last command (P23)
-	Claims       int // order of first claims handed out in this run
 	StatusSeq    int // sequence number of the last status message
 	StartSeq     int // that of the last "started", 0 where none was due
 	StartCause   string
-	StartAt      Time       // when the run began, or was taken up again
+	StartAt      Time       // when the run began, or was taken up again; zero: Created
 	EndSeq       int        // that of the status for the present end, or Error
 	EndCause     string     // what led to it (P4)
 	EndCode      string     // short and stable
@@ -73,6 +76,7 @@ type Task struct {
 	EndStep      string     // the step that caused it, "" for none
 	UndoneFor    UndoReason // in Error (undo), and Closed after it: why it is undone, which the other three say otherwise
 	Closing      *Closing   // of a Closed task
+	Erased       *Erasure   // nil if the task has its content (P52)
 	EndCommand   int        // Command when it entered Error: what the alert names, also when it is emitted again (P12)
 	Output       json.RawMessage
 	Created      Time
@@ -96,15 +100,16 @@ type Step struct {
 	Attempt      int    // number of the claim, do and undo alike; never reset (P1)
 	Undo         bool   // the current attempt is an undo
 	First        int    // order of its first claim in this run; 0: not attempted in it (P7)
-	FirstAt      Time   // when that was
+	FirstAt      Time   // when that was, once there was another claim; see FirstClaim
 	Cause        string // of the current claim (P4)
 	ClaimedAt    Time
 	CompleteBy   Time     // see P9a
 	StopBy       Time     // of the current attempt (P6)
 	WakeAt       Time     // end of a wait (P9a)
-	QuietBy      Time     // latest stopBy of all do attempts in this run (P21)
-	LastStopBy   Time     // latest stopBy of all attempts in this run (Resolve)
-	Allowance    Duration // of the last claim, doubled by a backlog (P32)
+	Until        Time     // end of a wait, or of the time for an answer, as the last claim has fixed it; kept when that is over
+	QuietBy      Time     // latest stopBy of the earlier do attempts in this run; see Quiet
+	UndoStopBy   Time     // latest stopBy of the earlier undo attempts in this run; see LastStop
+	Allowance    Duration // of the last claim, doubled by a backlog; 0 once the step is Processed (P32)
 	Queued       Duration // time in the queue handed back uncounted so far (P32)
 	FailureCount int
 	UndoFailures int
@@ -178,8 +183,9 @@ type Answers struct {
 	Who      []string `json:"who,omitempty"`      // people who may answer; empty means everyone
 	NotSelf  string   `json:"notSelf,omitempty"`  // person who may not answer
 	Reminded int      `json:"reminded,omitempty"` // number of the newest reminder of this round (P37)
-	// RemindedAt is when that reminder was sent first; zero if it must not be sent again, because the task was moved since.
+	// RemindedAt is when that reminder was sent first. Moved reports that the task was moved since, so that it must not be sent again.
 	RemindedAt Time      `json:"remindedAt,omitzero"`
+	Moved      bool      `json:"moved,omitempty"`
 	Votes      []Vote    `json:"votes,omitempty"`    // votes of this round in the order of arrival; at most MaxVoters
 	Verdicts   []Verdict `json:"verdicts,omitempty"` // the last answers to answers, also of earlier runs
 }
@@ -252,10 +258,10 @@ const (
 
 // Earlier counts the attempts that a task does not keep any more, by their outcome.
 type Earlier struct {
-	Failed     int
-	Later      int
-	Overdue    int
-	Superseded int
+	Failed     int `json:"failed,omitempty"`
+	Later      int `json:"later,omitempty"`
+	Overdue    int `json:"overdue,omitempty"`
+	Superseded int `json:"superseded,omitempty"`
 }
 
 // Count counts one more.
@@ -297,7 +303,7 @@ type Resolved struct {
 // Verdict is the answer to one command, kept so that its sender can read it (P5).
 type Verdict struct {
 	ID       string `json:"id"`
-	Command  string `json:"command"` // "cancel", "undo", "resubmit", "resolve", "close", "move", "answer"
+	Command  string `json:"command"` // "cancel", "undo", "resubmit", "resolve", "close", "move", "erase", "answer"
 	Accepted bool   `json:"accepted"`
 	Reason   string `json:"reason,omitempty"`
 	By       string `json:"by,omitempty"`   // who sent the command
@@ -320,6 +326,35 @@ func (v *Verdict) drop() {
 
 // Attempted reports whether the step was claimed at least once in this run (P7).
 func (s *Step) Attempted() bool { return s.First > 0 }
+
+// FirstClaim is when the step was claimed first in this run; zero if it was not.
+func (s *Step) FirstClaim() Time {
+	if s.First > 0 && s.FirstAt == 0 {
+		return s.ClaimedAt
+	}
+	return s.FirstAt
+}
+
+// Quiet is the latest stopBy of all do attempts in this run (P21).
+func (s *Step) Quiet() Time {
+	if s.Undo {
+		return s.QuietBy
+	}
+	return latest(s.QuietBy, s.StopBy)
+}
+
+// LastStop is the latest stopBy of all attempts in this run (Resolve).
+func (s *Step) LastStop() Time { return latest(latest(s.QuietBy, s.UndoStopBy), s.StopBy) }
+
+// endAttempt makes the present attempt an earlier one.
+func (s *Step) endAttempt() {
+	if s.Undo {
+		s.UndoStopBy = latest(s.UndoStopBy, s.StopBy)
+	} else {
+		s.QuietBy = latest(s.QuietBy, s.StopBy)
+	}
+	s.StopBy = 0
+}
 
 // begun reports whether the step had its turn in this run: it was claimed, or something was decided without a claim.
 func (s *Step) begun() bool { return s.Attempted() || s.State == Skipped || s.FailureCode != "" }
@@ -345,6 +380,14 @@ func (t *Task) index(name string) int {
 		}
 	}
 	return -1
+}
+
+// StartedAt is when the run began, or was taken up again.
+func (t *Task) StartedAt() Time {
+	if t.StartAt == 0 {
+		return t.Created
+	}
+	return t.StartAt
 }
 
 // Terminal reports an end that no event but an operator's command leaves: Processed, Compensated, Cancelled, Closed.

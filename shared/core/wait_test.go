@@ -77,6 +77,51 @@ func TestUntil(t *testing.T) {
 	}
 }
 
+// P34, P49: a wait shows the time at which it ends, or has ended. A move does not change that time, and does not change what is shown.
+func TestAMovedWaitShowsWhatCounts(t *testing.T) {
+	waiting := func(until string, spread core.Duration) *core.Definition {
+		w := waitStep("w", 0)
+		w.Input, w.Wait.Spread = json.RawMessage(fmt.Sprintf("%q", until)), spread
+		def := then(workflow(w))
+		def.Hash = fmt.Sprint(until, spread)
+		def.Expr = &expressions{input: map[int]func(core.Environment) (json.RawMessage, error){
+			0: func(core.Environment) (json.RawMessage, error) { return json.RawMessage(fmt.Sprintf("%q", until)), nil }}}
+		return def
+	}
+	const first, second = "2026-11-21T14:00:00Z", "2026-11-22T14:00:00Z"
+	for _, x := range []struct {
+		name, until string
+		spread      core.Duration // of the new definition; the old one has 10 minutes
+		stored      bool          // what is shown is the stored time, and not the expression's
+	}{
+		{"the same until and spread", first, 10 * core.Minute, false},
+		{"another until", second, 10 * core.Minute, true},
+		{"another spread", first, 20 * core.Minute, true},
+	} {
+		for _, state := range []core.State{core.Waiting, core.Processed} {
+			d := newDesk(t, waiting(first, 10*core.Minute))
+			d.decide(d.submit)
+			want := first
+			if x.stored {
+				want = d.task.Step("w").WakeAt.String()
+			}
+			if state == core.Processed {
+				d.wait(3 * core.Hour)
+				d.decide(core.Wake{Step: "w", Attempt: 1})
+			}
+			to := waiting(x.until, x.spread)
+			to.Hash += " moved"
+			d.decide(core.Move{ID: "m", To: core.Target{Definition: to}})
+			if s := d.task.Step("w"); d.task.Definition != to.Hash || s.State != state {
+				t.Fatalf("%s: w is %s, and not moved: %+v", x.name, s.State, d.task.Verdicts)
+			}
+			if shown, err := core.InputOf(to, d.order, d.task, 0); err != nil || string(shown) != fmt.Sprintf("%q", want) {
+				t.Errorf("%s, %s: until is shown as %s (%v), want %s", x.name, state, shown, err, want)
+			}
+		}
+	}
+}
+
 // P34: the share of the spread differs by order, lies within it, and is the same each time.
 func TestSpread(t *testing.T) {
 	const spread = 10 * core.Minute

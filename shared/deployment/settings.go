@@ -18,7 +18,6 @@ const MaxShards = 1024
 type Engine struct {
 	Instance    string            // of this process
 	Orders      string            // table
-	Tasks       string            // table
 	Definitions string            // table
 	Shards      int               // of the index
 	Finished    bool              // finished orders stand in the index
@@ -85,7 +84,6 @@ func (r *reader) engine() Engine {
 	e := Engine{
 		Instance:    r.instance(),
 		Orders:      r.required(VarOrders),
-		Tasks:       r.required(VarTasks),
 		Definitions: r.required(VarDefinitions),
 		Shards:      r.whole(VarShards, 1, MaxShards),
 		senders:     map[string][]string{},

@@ -18,7 +18,6 @@ func good() map[string]string {
 		deployment.VarQueues:      `{"intake":"https://sqs/1/S-intake","replies":"https://sqs/1/S-replies","control":"https://sqs/1/S-control","quarantine":"https://sqs/1/S-q","requests-payment":"https://sqs/1/S-pay"}`,
 		deployment.VarReplyTo:     `{"shop":"https://sqs/1/shop"}`,
 		deployment.VarOrders:      "orders",
-		deployment.VarTasks:       "tasks",
 		deployment.VarDefinitions: "definitions",
 		deployment.VarShards:      "8",
 		deployment.VarAlerts:      "arn:aws:sns:eu-central-1:1:alerts",
@@ -45,7 +44,7 @@ func lookup(env map[string]string) deployment.Lookup {
 
 // What a deployment says is read whole.
 func TestGood(t *testing.T) {
-	const engine = `Engine:{Instance:89abcdef Orders:orders Tasks:tasks Definitions:definitions Shards:8 Finished:true TaskTTL:720h0m0s ` +
+	const engine = `Engine:{Instance:89abcdef Orders:orders Definitions:definitions Shards:8 Finished:true TaskTTL:720h0m0s ` +
 		`Queues:map[control:https://sqs/1/S-control intake:https://sqs/1/S-intake quarantine:https://sqs/1/S-q replies:https://sqs/1/S-replies ` +
 		`requests-far:https://sqs/2/far requests-mail:https://sqs/1/Cut-off-X requests-payment:https://sqs/1/S-pay requests-shipping:https://sqs/1/S-RequestsShip-1] ` +
 		`ReplyTo:map[shop:https://sqs/1/shop] Alerts:arn:aws:sns:eu-central-1:1:alerts Priorities:false Stack:Shop/Engine Window:0s Reminder:0s Region: LogGroup: ` +
@@ -74,7 +73,7 @@ func TestGood(t *testing.T) {
 func TestAllProblemsAtOnce(t *testing.T) {
 	_, err := deployment.ReadScheduler(lookup(nil))
 	for _, want := range []string{
-		deployment.VarQueues, deployment.VarOrders, deployment.VarTasks, deployment.VarDefinitions,
+		deployment.VarQueues, deployment.VarOrders, deployment.VarDefinitions,
 		deployment.VarShards, deployment.VarAlerts, "LAMBDA_TASK_ROOT",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -156,7 +155,7 @@ func TestBounds(t *testing.T) {
 	} {
 		delete(env, name)
 	}
-	env[deployment.VarWorkflows], env[deployment.VarTasks] = " /elsewhere ", " tasks\n"
+	env[deployment.VarWorkflows], env[deployment.VarOrders] = " /elsewhere ", " orders\n"
 	sch, err := deployment.ReadScheduler(lookup(env))
 	if err != nil {
 		t.Fatalf("%+v %v", sch, err)
@@ -172,7 +171,7 @@ func TestBounds(t *testing.T) {
 		{"len(sch.ReplyTo)", len(sch.ReplyTo), 0},
 		{"sch.Instance", sch.Instance, "local"},
 		{"sch.Workflows", sch.Workflows, "/elsewhere"},
-		{"sch.Tasks", sch.Tasks, "tasks"},
+		{"sch.Orders", sch.Orders, "orders"},
 	} {
 		if field.got != field.want {
 			t.Errorf("%s is %v, want %v: %+v %v", field.name, field.got, field.want, sch, err)

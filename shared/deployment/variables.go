@@ -7,11 +7,10 @@ const (
 	VarAgents      = "STEPKEEPER_AGENTS"       // "~=Shop-EngineRequests,payment=~Payment1A2B-X=AROA…": see Peers
 	VarReplyTo     = "STEPKEEPER_REPLY_TO"     // {"shop": "https://sqs…"}, or its name if it is beside intake; may be absent
 	VarOrders      = "STEPKEEPER_ORDERS"       // table
-	VarTasks       = "STEPKEEPER_TASKS"        // table
 	VarDefinitions = "STEPKEEPER_DEFINITIONS"  // table
 	VarShards      = "STEPKEEPER_SHARDS"       // of the index, 1 to 1024
 	VarFinished    = "STEPKEEPER_FINISHED"     // "true": finished orders stand in the index
-	VarTaskTTL     = "STEPKEEPER_TASK_TTL"     // how long an ended task is kept, "2160h"; absent: for ever
+	VarTaskTTL     = "STEPKEEPER_TASK_TTL"     // how long an ended order is kept, "2160h"; absent: for ever
 	VarAlerts      = "STEPKEEPER_ALERTS"       // ARN of the topic
 	VarWindow      = "STEPKEEPER_ALERT_WINDOW" // how long an incident gathers orders before their number is published, "15m"; absent: that
 	VarReminder    = "STEPKEEPER_ALERT_AGAIN"  // how long after an alert the next one of an incident that lasts, "24h"; absent: that; "0s": none

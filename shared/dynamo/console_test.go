@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -15,7 +16,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo/dynamotest"
-	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
@@ -49,7 +49,7 @@ func newShop(t *testing.T) *shop {
 	tables := dynamo.New(client, names.Tables, dynamo.Options{})
 	s := state.New(state.Config{Store: tables, Definitions: tables, Compile: workflow.Decode, Encode: workflow.Encode,
 		Current: func(string) *core.Definition { return def }})
-	return &shop{T: t, def: def, store: s, now: created, client: client, table: names.Tasks}
+	return &shop{T: t, def: def, store: s, now: created, client: client, table: names.Orders}
 }
 
 // then decides an event a second later and stores what comes of it.
@@ -63,7 +63,7 @@ func (s *shop) then(ev core.Event) {
 	d.Task.Version++
 	change := state.Change{Task: d.Task}
 	if s.task == nil {
-		change.Order = &port.Order{ID: "o-1", ContentHash: "h", Body: []byte(`{}`), Created: s.now}
+		change.Order = []byte(`{}`)
 	}
 	if err := s.store.Commit(context.Background(), []state.Change{change})[0]; err != nil {
 		s.Fatal(err)
@@ -72,7 +72,7 @@ func (s *shop) then(ev core.Event) {
 }
 
 // shows checks attributes of the item as a plain client reads them, the kind of each as well:
-// "S Processing", "N 1", "<nil>" for one that is absent. step "": at the top.
+// "S Processing", "N 1", "N a time", "<nil>" for one that is absent. step "": at the top.
 func (s *shop) shows(step string, want map[string]string) {
 	s.Helper()
 	out, err := s.client.GetItem(s.Context(), &dynamodb.GetItemInput{TableName: &s.table, ConsistentRead: aws.Bool(true),
@@ -105,11 +105,11 @@ func inConsole(v types.AttributeValue) string {
 	case *types.AttributeValueMemberNULL:
 		return "NULL"
 	case *types.AttributeValueMemberS:
-		if t, err := time.Parse(time.RFC3339, v.Value); err == nil && t.Location() == time.UTC {
-			return "S a time in UTC"
-		}
 		return "S " + v.Value
 	case *types.AttributeValueMemberN:
+		if ms, err := strconv.ParseInt(v.Value, 10, 64); err == nil && ms > created.UnixMilli() {
+			return "N a time"
+		}
 		return "N " + v.Value
 	}
 	return fmt.Sprintf("%T", v)
@@ -121,11 +121,11 @@ func replyOf(step string, attempt int, outcome core.Outcome) core.Reply {
 
 // What the pattern names, read with a plain client: at the top for the order, in Steps for each step.
 func TestTheItemInTheConsole(t *testing.T) {
-	const at, by, absent = "S a time in UTC", "S scheduler-1", "<nil>"
+	const at, by, absent = "N a time", "S scheduler-1", "<nil>"
 	s := newShop(t)
 	s.then(core.Submitted{OrderID: "o-1", Workflow: "shop", ContentHash: "0123"})
-	s.shows("", map[string]string{"OrderID": "S o-1", "ProcessState": "S Processing", "LockedBy": by, "CompleteBy": at, "FailureCount": absent, "Workflow": "S shop", "Version": "N 1"})
-	s.shows("reserve", map[string]string{"ProcessState": "S Processing", "LockedBy": by, "CompleteBy": at, "FailureCount": "N 0", "Attempt": "N 1"})
+	s.shows("", map[string]string{"OrderID": "S o-1", "ProcessState": "S Processing", "LockedBy": by, "CompleteBy": at, "FailureCount": absent, "Workflow": "S shop", "Version": "N 1", "Order": "S {}"})
+	s.shows("reserve", map[string]string{"ProcessState": "S Processing", "LockedBy": by, "CompleteBy": at, "FailureCount": absent, "try": "N 1"})
 	s.shows("charge", map[string]string{"ProcessState": "S Pending", "LockedBy": absent, "CompleteBy": absent, "FailureCount": absent})
 
 	s.then(replyOf("reserve", 1, core.OutcomeDone))
@@ -140,6 +140,6 @@ func TestTheItemInTheConsole(t *testing.T) {
 	s.now = s.now.Add(time.Hour)
 	s.then(core.Wake{Step: "charge", Attempt: 1})
 	s.then(replyOf("charge", 2, core.OutcomeDone))
-	s.shows("charge", map[string]string{"ProcessState": "S Processed", "FailureCount": "N 1", "Attempt": absent})
+	s.shows("charge", map[string]string{"ProcessState": "S Processed", "FailureCount": "N 1", "try": "N 2"})
 	s.shows("", map[string]string{"ProcessState": "S Processed", "LockedBy": absent, "CompleteBy": absent, "FailureCount": "N 1"})
 }

@@ -1,9 +1,11 @@
 // Package dynamo is port.Store, port.Definitions, port.Leases and port.Ledger on Amazon DynamoDB; docs/aws.md describes the tables.
 //
-// Authority: it alone reads and writes the tables Orders, Tasks and Definitions and an agent's ledger, by GetItem, PutItem, TransactWriteItems and
-// Query (rules 10 and 21 of docs/aws-rules.md). All steps of a task are one item, because one conditional write then moves all of them together.
+// Authority: it alone reads and writes the tables Orders and Definitions and an agent's ledger, by GetItem, PutItem and Query, and by UpdateItem
+// if orders expire (rule 21 of docs/aws-rules.md). An order, with all of its steps, is one item, because one conditional write then moves all of
+// them together. There are no transactions.
 //
-// States: an item of Tasks is a task, or a lease, incident or schedule ("#lease/NAME"). The sparse index complete-by holds keys only, in
+// States: an item of Orders is an order, the content of one that is kept apart ("ORDER#HASH"), the tombstone of one that was at rest
+// ("ORDER#ended", see expiry.go), or a lease, incident or schedule ("#lease/NAME"). The sparse index complete-by holds keys only, in
 // due#SHARD, attention#SHARD or finished#DAY#SHARD; it may be stale in every direction, and the task is loaded before it is trusted (rule 11).
 //
 // Failures: each write states its condition and has a token in the attribute Writer. A refused write is answered with the item as it is (rule 8):

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
@@ -37,13 +36,10 @@ func (t *tries) watch(o *dynamodb.Options) {
 }
 
 // refused reports an answer of DynamoDB's that says: this request was not carried out. One of 5xx
-// does not say that, whatever its code, and one that runs into its own earlier try does not either.
+// does not say that, whatever its code.
 func refused(err error) bool {
 	var answer *smithyhttp.ResponseError
-	if inProgress := (*types.TransactionInProgressException)(nil); errors.As(err, &inProgress) || !errors.As(err, &answer) {
-		return false
-	}
-	return answer.HTTPStatusCode() >= http.StatusBadRequest && answer.HTTPStatusCode() < http.StatusInternalServerError
+	return errors.As(err, &answer) && answer.HTTPStatusCode() >= http.StatusBadRequest && answer.HTTPStatusCode() < http.StatusInternalServerError
 }
 
 // watched sends a write, and reports whether a try of it got no answer that says it was refused.
@@ -53,27 +49,10 @@ func watched(send func(watch func(*dynamodb.Options)) error) (doubt bool, err er
 	return seen.doubt, err
 }
 
-// passing reports a refusal that has to do with the moment only: every reason is a conflict with
-// another transaction, or a throttle.
+// passing reports a refusal because another program has a transaction on the item.
 func passing(err error) bool {
-	if conflict := (*types.TransactionConflictException)(nil); errors.As(err, &conflict) {
-		return true
-	}
-	refused := (*types.TransactionCanceledException)(nil)
-	if !errors.As(err, &refused) {
-		return false
-	}
-	some := false
-	for _, reason := range refused.CancellationReasons {
-		switch code := aws.ToString(reason.Code); code {
-		case "", "None":
-		case "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded":
-			some = true
-		default:
-			return false
-		}
-	}
-	return some
+	conflict := (*types.TransactionConflictException)(nil)
+	return errors.As(err, &conflict)
 }
 
 var throttles = []string{

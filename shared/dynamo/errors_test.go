@@ -37,16 +37,11 @@ func answering(t *testing.T, status int, body string) *dynamo.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return dynamo.New(dynamo.NewClient(c), dynamo.Tables{Orders: "o", Tasks: "t", Definitions: "d"}, dynamo.Options{})
+	return dynamo.New(dynamo.NewClient(c), dynamo.Tables{Orders: "o", Definitions: "d"}, dynamo.Options{})
 }
 
 func coded(code, message string) string {
 	return fmt.Sprintf(`{"__type":"com.amazonaws.dynamodb.v20120810#%s","message":%q}`, code, message)
-}
-
-// cancelled is the refusal of a transaction whose first part is at fault.
-func cancelled(reason string) string {
-	return fmt.Sprintf(`{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","message":"cancelled","CancellationReasons":[{"Code":%q},{"Code":"None"}]}`, reason)
 }
 
 // What each kind of answer means: a write is "perhaps stored" unless DynamoDB said that it was not
@@ -69,7 +64,6 @@ func TestWhatAnswersMean(t *testing.T) {
 		{"503 without a code", 503, "", never, passes},
 		{"503 with JSON of another service", 503, `{"message":"Service Unavailable"}`, never, passes},
 		{"504 without a code", 504, "", never, passes},
-		{"its own earlier try is in progress", 400, coded("TransactionInProgressException", "in progress"), never, passes},
 		{"denied", 400, coded("AccessDeniedException", "not authorized"), never, never},
 		{"no such table", 400, coded("ResourceNotFoundException", "no table"), never, never},
 		{"nonsense", 400, coded("ValidationException", "no such attribute"), never, never},
@@ -96,8 +90,10 @@ func TestWhatAnswersMean(t *testing.T) {
 			}
 			_, errs := s.Load(t.Context(), []string{"a"})
 			check("load", errs[0], tt.read)
-			_, err := s.LoadOrder(t.Context(), "a")
-			check("order", err, tt.read)
+			_, err := s.Content(t.Context(), "a", "h")
+			check("content", err, tt.read)
+			_, err = s.Ended(t.Context(), "a")
+			check("ended", err, tt.read)
 			_, err = s.Due(t.Context(), port.DueBucket, 0, created, nil, 1)
 			check("due", err, tt.read)
 			_, err = s.Definition(t.Context(), "h")
@@ -153,7 +149,7 @@ func scriptedWith(t *testing.T, answers ...func(request) (int, string)) (*dynamo
 	}))
 	t.Cleanup(server.Close)
 	c := client(t, server.URL)
-	return dynamo.New(c, dynamo.Tables{Orders: "o", Tasks: "t", Definitions: "d"}, dynamo.Options{}), c
+	return dynamo.New(c, dynamo.Tables{Orders: "o", Definitions: "d"}, dynamo.Options{}), c
 }
 
 func client(t *testing.T, url string) *dynamodb.Client {
@@ -165,7 +161,7 @@ func client(t *testing.T, url string) *dynamodb.Client {
 	return dynamo.NewClient(c)
 }
 
-// request is what is looked at of a PutItem or a TransactWriteItems.
+// request is what is looked at of a call.
 type request struct {
 	Item                                map[string]map[string]any
 	Key                                 map[string]map[string]any
@@ -173,7 +169,6 @@ type request struct {
 	ConsistentRead                      bool
 	ConditionExpression                 string
 	ReturnValuesOnConditionCheckFailure string
-	TransactItems                       []struct{ Put request }
 	ExpressionAttributeValues           map[string]map[string]string
 }
 
@@ -273,7 +268,7 @@ func handlerStore(t *testing.T, answer func(attempt int64) (int, string)) (*dyna
 	if err != nil {
 		t.Fatal(err)
 	}
-	return dynamo.New(dynamo.NewHandlerClient(c), dynamo.Tables{Orders: "o", Tasks: "t", Definitions: "d"}, dynamo.Options{}), &n
+	return dynamo.New(dynamo.NewHandlerClient(c), dynamo.Tables{Orders: "o", Definitions: "d"}, dynamo.Options{}), &n
 }
 
 // A handler's calls are tried again until a second before its context ends, however often they are
@@ -292,12 +287,11 @@ func TestHandlersRetryThrottles(t *testing.T) {
 		call   func(context.Context, *dynamo.Store) error
 		refuse string
 	}{
-		"load":                           {load, coded("ThrottlingException", "slow down")},
-		"replace":                        {commit(2), coded("ThrottlingException", "slow down")},
-		"create":                         {commit(1), coded("ThrottlingException", "slow down")},
-		"replace beside a transaction":   {commit(2), coded("TransactionConflictException", "ongoing")},
-		"create beside a transaction":    {commit(1), cancelled("TransactionConflict")},
-		"create, a part of it throttled": {commit(1), cancelled("ThrottlingError")},
+		"load":                         {load, coded("ThrottlingException", "slow down")},
+		"replace":                      {commit(2), coded("ThrottlingException", "slow down")},
+		"create":                       {commit(1), coded("ThrottlingException", "slow down")},
+		"replace beside a transaction": {commit(2), coded("TransactionConflictException", "ongoing")},
+		"create beside a transaction":  {commit(1), coded("TransactionConflictException", "ongoing")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -371,22 +365,21 @@ func TestHandlersRetryAttemptsWithoutAnAnswer(t *testing.T) {
 	})
 }
 
-// Every write states its condition and asks for what stands there (P8, rule 8).
+// Every write states its condition and asks for what stands there (P8, rule 8). A content needs no condition, because its key says what it holds.
+// It is put before its order.
 func TestEveryWriteHasACondition(t *testing.T) {
 	var seen []string
 	s := scripted(t, func(in request) (int, string) {
-		for _, put := range append([]struct{ Put request }{{in}}, in.TransactItems...) {
-			if put.Put.Item != nil {
-				seen = append(seen, put.Put.ConditionExpression+" "+put.Put.ReturnValuesOnConditionCheckFailure)
-			}
+		if in.Item != nil {
+			seen = append(seen, fmt.Sprint(in.Item["OrderID"]["S"], in.Item["Hash"]["S"], " ", in.ConditionExpression, " ", in.ReturnValuesOnConditionCheckFailure))
 		}
 		return 200, "{}"
 	})
-	alone := write("b", 1)
-	alone.Order = nil
+	apart := write("b", 1)
+	apart.Hash, apart.Apart, apart.Content = "h", true, []byte("{}")
 	for _, err := range []error{
 		s.Commit(t.Context(), []port.Write{write("a", 1)})[0], s.Commit(t.Context(), []port.Write{write("a", 2)})[0],
-		s.Commit(t.Context(), []port.Write{alone})[0], s.PutDefinition(t.Context(), core.DefinitionHash([]byte("{}")), []byte("{}")),
+		s.Commit(t.Context(), []port.Write{apart})[0], s.PutDefinition(t.Context(), core.DefinitionHash([]byte("{}")), []byte("{}")),
 	} {
 		if err != nil {
 			t.Error(err)
@@ -395,13 +388,15 @@ func TestEveryWriteHasACondition(t *testing.T) {
 	if err := s.PutDefinition(t.Context(), "h", []byte("{}")); !errors.Is(err, port.ErrHash) {
 		t.Errorf("bytes of another hash: %v, want %v, and no write", err, port.ErrHash)
 	}
-	want := []string{"attribute_not_exists(#id) ALL_OLD", "attribute_not_exists(#id) ALL_OLD", "#version = :expected ALL_OLD", "attribute_not_exists(#id) ALL_OLD", "attribute_not_exists(#hash) ALL_OLD"}
+	hash := core.DefinitionHash([]byte("{}"))
+	want := []string{"a<nil> attribute_not_exists(#id) ALL_OLD", "a<nil> #version = :expected ALL_OLD", "b#h<nil> attribute_not_exists(#erased) ", "b<nil> attribute_not_exists(#id) ALL_OLD",
+		"<nil>" + hash + " attribute_not_exists(#hash) ALL_OLD"}
 	if !slices.Equal(seen, want) {
 		t.Errorf("conditions %q, want %q", seen, want)
 	}
 }
 
-// What a decision rests on is read strongly consistent (P8); an order, which never changes, is first looked
+// What a decision rests on is read strongly consistent (P8); a content, which never changes, is first looked
 // for at half the price, and before a definition is put it is only looked whether that can be spared.
 func TestWhichReadsAreConsistent(t *testing.T) {
 	var seen []string
@@ -414,8 +409,11 @@ func TestWhichReadsAreConsistent(t *testing.T) {
 	if _, errs := s.Load(t.Context(), []string{"a"}); errs[0] != nil {
 		t.Error(errs[0])
 	}
-	if _, err := s.LoadOrder(t.Context(), "b"); !errors.Is(err, port.ErrNotFound) {
-		t.Errorf("an order that is not there: %v", err)
+	if _, err := s.Content(t.Context(), "b", "h"); !errors.Is(err, port.ErrNotFound) {
+		t.Errorf("a content that is not there: %v", err)
+	}
+	if ended, err := s.Ended(t.Context(), "c"); ended || err != nil {
+		t.Errorf("a tombstone that is not there: %t, %v", ended, err)
 	}
 	if _, err := s.Definition(t.Context(), "h"); !errors.Is(err, port.ErrNotFound) {
 		t.Errorf("a definition that is not there: %v", err)
@@ -427,7 +425,7 @@ func TestWhichReadsAreConsistent(t *testing.T) {
 	if e, err := dynamo.NewLedger(c, "l").Entry(t.Context(), "k"); err != nil || e.Key != "k" || e.Version != 0 {
 		t.Errorf("an entry that is not there: %+v, %v", e, err)
 	}
-	want := []string{"t a true", "o b false", "o b true", "d h true", "d " + hash + " false", "l k true"}
+	want := []string{"o a true", "o b#h false", "o b#h true", "o c#ended true", "d h true", "d " + hash + " false", "l k true"}
 	if !slices.Equal(seen, want) {
 		t.Errorf("read %q, want %q", seen, want)
 	}
@@ -456,7 +454,7 @@ func TestParallelCallsAreBounded(t *testing.T) {
 		fmt.Fprint(w, "{}")
 	}))
 	defer server.Close()
-	s := dynamo.New(client(t, server.URL), dynamo.Tables{Orders: "o", Tasks: "t", Definitions: "d"}, dynamo.Options{Parallel: parallel})
+	s := dynamo.New(client(t, server.URL), dynamo.Tables{Orders: "o", Definitions: "d"}, dynamo.Options{Parallel: parallel})
 	var ids []string
 	var writes []port.Write
 	for i := range batch {

@@ -66,11 +66,11 @@ func timeOf(v types.AttributeValue) time.Time {
 	return t
 }
 
+// indexTime reads the time of an entry of the index.
+func indexTime(a attrs) time.Time { return time.UnixMilli(numberOf(a[IndexSort])).UTC() }
+
 // reserved are attributes that are no members of the document.
 var reserved = []string{IndexBucket, IndexSort, TTLAttribute, writerAttribute, documentAttribute}
-
-// recorded are those by which an item says what its record says, whatever its document holds.
-var recorded = []string{OrderKey, "Version", "ProcessState", "Workflow", "Created"}
 
 // item is the record as it is stored. Where the document is a task's, its members are the item's;
 // any other document is kept as it is, beside the record's own fields.
@@ -127,18 +127,18 @@ func (s *Store) index(r *port.Record, a attrs) {
 	shard := strconv.Itoa(port.ShardOf(r.ID, s.options.Shards))
 	switch {
 	case r.Bucket != port.NoBucket:
-		a[IndexBucket], a[IndexSort] = str(string(r.Bucket)+"#"+shard), str(sortKey(r.IndexAt))
+		a[IndexBucket], a[IndexSort] = str(string(r.Bucket)+"#"+shard), num(sortKey(r.IndexAt))
 	case s.options.FinishedIndex:
 		a[IndexBucket] = str(finishedPrefix + r.Created.UTC().Format(time.DateOnly) + "#" + shard)
-		a[IndexSort] = str(sortKey(r.Created))
+		a[IndexSort] = num(sortKey(r.Created))
 	}
-	if r.Bucket == port.NoBucket && s.options.TTL > 0 {
-		a[TTLAttribute] = num(s.options.Clock.Now().Add(s.options.TTL).Unix())
+	if r.Bucket == port.NoBucket && s.options.TTL > 0 && r.Version > 1 { // see expiry.go
+		a[TTLAttribute] = num(s.expiresAt())
 	}
 }
 
-// sortKey sorts by time, in whole milliseconds.
-func sortKey(t time.Time) string { return t.UTC().Format(timeLayout) }
+// sortKey sorts by time: milliseconds since 1970.
+func sortKey(t time.Time) int64 { return t.UnixMilli() }
 
 // record reads an item. Of one that is damaged it answers what it can, without a document: the
 // decoder says so, and the rest of the batch is not affected.
@@ -150,7 +150,7 @@ func record(a attrs) *port.Record {
 	if bucket := textOf(a[IndexBucket]); bucket != "" && !strings.HasPrefix(bucket, finishedPrefix) {
 		name, _, _ := strings.Cut(bucket, "#")
 		r.Bucket = port.Bucket(name)
-		r.IndexAt = timeOf(a[IndexSort])
+		r.IndexAt = indexTime(a)
 	}
 	if raw := a[documentAttribute]; raw != nil {
 		r.Document = bytesOf(raw)

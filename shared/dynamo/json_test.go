@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,19 +28,14 @@ func back(t testing.TB, a attrs) string {
 	return string(b)
 }
 
-// What stands in an item for a JSON value, and that it comes back byte for byte.
+// What stands in an item for a JSON value, and that it comes back.
 func TestValues(t *testing.T) {
 	for _, tt := range []struct{ value, want string }{
 		{`null`, `NULL`}, {`true`, `true`}, {`false`, `false`}, {`""`, `S()`}, {`"ä☃😀"`, `S(ä☃😀)`}, {`"a\"b\\c\u0007"`, "S(a\"b\\c\a)"},
-		{`0`, `N(0)`}, {`-7`, `N(-7)`}, {`12345678901234567`, `N(12345678901234567)`}, {`0.5`, `N(0.5)`}, {`-19.99`, `N(-19.99)`},
-		// What DynamoDB would write in another way, or cut, is kept as text.
-		{`1.0`, `#1.0`}, {`1e3`, `#1e3`}, {`-0`, `#-0`}, {`0.0001`, `#0.0001`}, {`123456789012345678`, `#123456789012345678`},
-		{`1234567890123456789012345678901234567890123456789`, `#1234567890123456789012345678901234567890123456789`},
-		{`"\n"`, `#"\n"`}, {`"\u003c"`, `#"\u003c"`}, {`"\/"`, `#"\/"`},
-		{`[]`, `[]`}, {`{}`, `{}`}, {`[1,[null,{"a":1}]]`, `[N(1) [NULL {a:N(1)}]]`},
-		{`{"b":1,"a":{"d":2,"c":3}}`, `{#order:S(b` + "\n" + `a) a:{#order:S(d` + "\n" + `c) c:N(3) d:N(2)} b:N(1)}`},
-		{`{"a":1,"a":2}`, `#{"a":1,"a":2}`}, {`{"":1}`, `#{"":1}`}, {`{"#json":"1"}`, `#{"#json":"1"}`}, {`{"#order":"1"}`, `#{"#order":"1"}`},
-		{`{"a": 1}`, `#{"a": 1}`}, {`{ "a":1}`, `#{ "a":1}`}, {`[1, 2]`, `#[1, 2]`}, {`[ ]`, `#[ ]`}, {`{"a":{"b":[1 ]}}`, `{a:{b:#[1 ]}}`},
+		{`0`, `N(0)`}, {`-7`, `N(-7)`}, {`12345678901234567`, `N(12345678901234567)`}, {`[]`, `[]`}, {`{}`, `{}`},
+		{`[1,[null,{"a":1}]]`, `[N(1) [NULL {a:N(1)}]]`},
+		// What people and services have sent stands there as its text.
+		{`{"output":{"price": 1.50}}`, `{output:S({"price": 1.50})}`}, {`{"input":"x"}`, `{input:S("x")}`}, {`{"value":null}`, `{value:S(null)}`},
 	} {
 		document := `{"v":` + tt.value + `}`
 		a, err := attributesOf([]byte(document))
@@ -73,11 +70,8 @@ func sketch(v types.AttributeValue) string {
 		}
 		return "[" + strings.Join(parts, " ") + "]"
 	case *types.AttributeValueMemberM:
-		if raw, ok := v.Value[textMember].(*types.AttributeValueMemberS); ok {
-			return "#" + raw.Value
-		}
 		var parts []string
-		for _, name := range sortedNames(v.Value) {
+		for _, name := range slices.Sorted(maps.Keys(v.Value)) {
 			parts = append(parts, name+":"+sketch(v.Value[name]))
 		}
 		return "{" + strings.Join(parts, " ") + "}"
@@ -85,19 +79,16 @@ func sketch(v types.AttributeValue) string {
 	return fmt.Sprintf("%T", v)
 }
 
-func sortedNames(a attrs) []string { return inOrder(a) }
-
-// What is no JSON object cannot be shown.
-func TestNoObject(t *testing.T) {
+// What is no JSON object, or what DynamoDB would return as something else, cannot be shown.
+func TestNotShown(t *testing.T) {
 	deep := strings.Repeat(`{"a":`, 40) + `1` + strings.Repeat(`}`, 40)
-	for _, document := range []string{``, `1`, `[]`, ` {}`, `{} `, `{`, "{\"a\":\"\x00\"}", "{\"a\":\"\xff\"}", `{"":1}`, `{"#json":1}`} {
+	for _, document := range []string{
+		``, `1`, `[]`, `{`, "{\"a\":\"\x00\"}", "{\"a\":\"\xff\"}", `{"":1}`, `{"` + strings.Repeat("a", 256) + `":1}`, deep,
+		`{"a":1.0}`, `{"a":1e3}`, `{"a":-0}`, `{"a":[` + strings.Repeat("1", 39) + `]}`, `{"a":{"b":0.5}}`,
+	} {
 		if a, err := attributesOf([]byte(document)); err == nil {
 			t.Errorf("%q is shown as %v", document, a)
 		}
-	}
-	a, err := attributesOf([]byte(deep))
-	if err != nil || back(t, a) != deep {
-		t.Errorf("a deep document: %v", err)
 	}
 }
 
@@ -114,13 +105,15 @@ func TestNoDocument(t *testing.T) {
 			t.Errorf("%s: %s, %v", name, got, err)
 		}
 	}
+	if got, err := appendObject(nil, attrs{"output": str(`{"a":1`)}); err == nil || !strings.Contains(err.Error(), "output: text that is no JSON") {
+		t.Errorf("half an output: %s, %v", got, err)
+	}
 }
 
 func anyJSON(depth int) *rapid.Generator[string] {
 	leaf := rapid.OneOf(
-		rapid.SampledFrom([]string{"null", "true", "0", "-1", "1.50", "1e400", "0.1", `"x"`, `"\u0041"`, `" "`, "12345678901234567890"}),
+		rapid.SampledFrom([]string{"null", "true", "0", "-1", "1.50", "1e400", `"x"`, `"\u0041"`, `" "`, "12345678901234567890"}),
 		rapid.Map(rapid.String(), func(s string) string { b, _ := json.Marshal(s); return string(b) }),
-		rapid.Map(rapid.Float64(), func(f float64) string { b, _ := json.Marshal(f); return string(b) }),
 		rapid.Map(rapid.Int64(), func(n int64) string { return fmt.Sprint(n) }),
 	)
 	if depth == 0 {
@@ -135,13 +128,15 @@ func anyJSON(depth int) *rapid.Generator[string] {
 func anyObject(t *rapid.T, inner *rapid.Generator[string]) string {
 	var members []string
 	for i := range rapid.IntRange(0, 5).Draw(t, "members") {
-		name, _ := json.Marshal(rapid.OneOf(rapid.SampledFrom([]string{"a", "b", "N", "Steps", "ProcessState", "#x", ""}), rapid.String()).Draw(t, "name"))
-		members = append(members, string(name)+rapid.SampledFrom([]string{":", ":", ":", " : "}).Draw(t, "colon")+inner.Draw(t, fmt.Sprint("value ", i)))
+		known := rapid.SampledFrom([]string{"a", "b", "N", "Steps", "ProcessState", "output", "value", ""})
+		name, _ := json.Marshal(rapid.OneOf(known, rapid.String()).Draw(t, "name"))
+		colon := rapid.SampledFrom([]string{":", ":", ":", " : "}).Draw(t, "colon")
+		members = append(members, string(name)+colon+inner.Draw(t, fmt.Sprint("value ", i)))
 	}
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-// Whatever can be shown comes back byte for byte.
+// Whatever is shown comes back with the same meaning, and what people and services have sent byte for byte.
 func TestEveryDocumentComesBack(t *testing.T) {
 	shown := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -152,13 +147,24 @@ func TestEveryDocumentComesBack(t *testing.T) {
 		}
 		shown++
 		b, err := appendObject(nil, a)
-		if err != nil || string(b) != document {
+		if err != nil || !reflect.DeepEqual(decoded(t, b), decoded(t, []byte(document))) {
 			t.Fatalf("%s comes back as %s (%v)", document, b, err)
 		}
 	})
 	if shown == 0 {
 		t.Errorf("no document was shown")
 	}
+}
+
+// decoded is a document without what may differ: white space, escapes, and the order of members. Numbers keep
+// their digits.
+func decoded(t *rapid.T, document []byte) (v any) {
+	d := json.NewDecoder(bytes.NewReader(document))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil {
+		t.Fatal(err)
+	}
+	return v
 }
 
 // fill sets every field that it can reach to something.
@@ -180,15 +186,19 @@ func fill(v reflect.Value, n *int) {
 		}
 	case reflect.Slice:
 		if v.Type() == reflect.TypeFor[json.RawMessage]() {
-			v.SetBytes([]byte(`{"id":"x","n":1}`))
+			v.SetBytes([]byte(`{"id": "\u0078","n":1.50}`))
 			return
 		}
 		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
 		fill(v.Index(0), n)
 		fill(v.Index(1), n)
 	case reflect.Map:
-		if v.Type() == reflect.TypeFor[map[string]int]() {
+		switch v.Interface().(type) {
+		case map[string]int:
 			v.Set(reflect.ValueOf(map[string]int{"z": *n, "a": 2}))
+			return
+		case map[string][]string:
+			v.Set(reflect.ValueOf(map[string][]string{"z": {"one", "two"}, "a": {"three"}}))
 			return
 		}
 		v.Set(reflect.ValueOf(map[string]json.RawMessage{"zNew": json.RawMessage(`1`), "aNew": json.RawMessage(`[2]`)}))
@@ -204,30 +214,23 @@ func fullTask() *core.Task {
 	return t
 }
 
-// The members of a task stand in the order of their names: no item of a task has to carry an order along.
-func TestTasksNeedNoOrder(t *testing.T) {
-	for name, task := range map[string]*core.Task{"full": fullTask(), "empty": {OrderID: "a", Created: core.TimeOf(time.Now())}} {
+// A task comes back from its item as it was, whatever it holds.
+func TestTasksComeBack(t *testing.T) {
+	for name, task := range map[string]*core.Task{"full": fullTask(), "empty": {OrderID: "a", Created: core.TimeOf(time.Now()), Steps: []core.Step{}}} {
 		document, err := state.EncodeTask(task)
 		if err != nil {
 			t.Fatal(err)
 		}
 		a, err := attributesOf(document)
 		if err != nil {
+			t.Fatalf("%s: %v: %s", name, err, document)
+		}
+		want, err := state.DecodeTask(document)
+		if err != nil {
 			t.Fatal(err)
 		}
-		steps := a["Steps"].(*types.AttributeValueMemberM).Value
-		for where, members := range map[string]attrs{"task": a, "Steps": steps} {
-			if order := members[orderMember]; order != nil {
-				t.Errorf("%s, %s: carries its order %q", name, where, textOf(order))
-			}
-		}
-		for step, v := range steps {
-			if order := v.(*types.AttributeValueMemberM).Value[orderMember]; order != nil {
-				t.Errorf("%s, step %s: carries its order %q", name, step, textOf(order))
-			}
-		}
-		if got := back(t, a); got != string(document) {
-			t.Errorf("%s:\n%s\ncomes back as\n%s", name, document, got)
+		if got, err := state.DecodeTask([]byte(back(t, a))); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s (%v):\n%s\ncomes back as\n%s", name, err, document, back(t, a))
 		}
 	}
 }
@@ -261,10 +264,10 @@ func TestItemShowsThePattern(t *testing.T) {
 		want    map[string]string
 	}{
 		"order": {a, map[string]string{"OrderID": "S(order-1)", "ProcessState": "S(Processing)", "LockedBy": "S(scheduler-7)",
-			"CompleteBy": "S(2026-11-21T10:00:40.000Z)", "FailureCount": "N(1)", "Version": "N(3)",
-			"bucket": fmt.Sprintf("S(due#%d)", port.ShardOf("order-1", DefaultShards)), "dueAt": "S(2026-11-21T10:00:40.123Z)"}},
+			"CompleteBy": "N(1795255240000)", "FailureCount": "N(1)", "Version": "N(3)",
+			"bucket": fmt.Sprintf("S(due#%d)", port.ShardOf("order-1", DefaultShards)), "dueAt": "N(1795255240123)"}},
 		"claimed": {steps["reserve"].(*types.AttributeValueMemberM).Value, map[string]string{"ProcessState": "S(Processing)",
-			"LockedBy": "S(scheduler-7)", "CompleteBy": "S(2026-11-21T10:00:40.000Z)", "FailureCount": "N(1)"}},
+			"LockedBy": "S(scheduler-7)", "CompleteBy": "N(1795255240000)", "FailureCount": "N(1)"}},
 		"pending": {steps["charge"].(*types.AttributeValueMemberM).Value, map[string]string{"ProcessState": "S(Pending)",
 			"LockedBy": "<nil>", "CompleteBy": "<nil>", "FailureCount": "<nil>"}},
 	} {
@@ -276,7 +279,7 @@ func TestItemShowsThePattern(t *testing.T) {
 	}
 	r := record(a)
 	want := recordOf(t, task)
-	if !bytes.Equal(r.Document, want.Document) || r.Version != 3 || r.Bucket != port.DueBucket ||
+	if got, err := state.DecodeTask(r.Document); err != nil || !reflect.DeepEqual(got, task) || r.Version != 3 || r.Bucket != port.DueBucket ||
 		!r.IndexAt.Equal(want.IndexAt) || !r.Created.Equal(want.Created) {
 		t.Errorf("record is %+v", r)
 	}
@@ -326,7 +329,7 @@ func TestStrangeDocumentsAreKept(t *testing.T) {
 
 // lists puts a list into the document that takes more room as attributes than as text.
 func lists(document []byte) []byte {
-	big := `"output":[` + strings.Repeat("1,", 150_000) + `1],"Steps"`
+	big := `"future":[` + strings.Repeat("1,", 150_000) + `1],"Steps"`
 	return bytes.Replace(document, []byte(`"Steps"`), []byte(big), 1)
 }
 
@@ -336,7 +339,7 @@ func TestSize(t *testing.T) {
 		want     int
 	}{
 		{`{"a":"xyz"}`, 1 + 3}, {`{"ab":null}`, 2 + 1}, {`{"a":1234}`, 1 + 3}, {`{"a":40000}`, 1 + 2},
-		{`{"a":0}`, 1 + 1}, {`{"a":-7}`, 1 + 3}, {`{"a":10.5}`, 1 + 3}, {`{"a":true}`, 1 + 1},
+		{`{"a":0}`, 1 + 1}, {`{"a":-7}`, 1 + 3}, {`{"a":true}`, 1 + 1},
 		{`{"a":["x","y"]}`, 1 + 3 + 2*(1+1)}, {`{"a":{"k":"v"}}`, 1 + 3 + 1 + 1 + 1},
 	} {
 		a, err := attributesOf([]byte(tt.document))

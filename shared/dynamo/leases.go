@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Acquire takes a lease that is free, expired at now, or the owner's own. Its item stands in Tasks.
+// Acquire takes a lease that is free, expired at now, or the owner's own. Its item stands in Orders.
 // The times are the Supervisors' own: nothing but cost depends on them.
 func (s *Store) Acquire(ctx context.Context, name, owner string, now time.Time, ttl time.Duration) (bool, error) {
-	there, _, err := s.put(ctx, s.tables.Tasks,
+	there, _, err := s.put(ctx, s.tables.Orders,
 		attrs{OrderKey: str(LeasePrefix + name), "Owner": str(owner), "Until": num(now.Add(ttl).UnixMilli())},
 		"attribute_not_exists(#id) OR #owner = :owner OR #until <= :now",
 		map[string]string{"#id": OrderKey, "#owner": "Owner", "#until": "Until"},
@@ -22,7 +22,7 @@ func (s *Store) Acquire(ctx context.Context, name, owner string, now time.Time, 
 
 // LeaseUntil is when a lease ends or ended; zero if nothing ever took it.
 func (s *Store) LeaseUntil(ctx context.Context, name string) (time.Time, error) {
-	item, err := get(ctx, s.client, s.tables.Tasks, OrderKey, LeasePrefix+name, false)
+	item, err := get(ctx, s.client, s.tables.Orders, OrderKey, LeasePrefix+name, false)
 	if err != nil || item["Until"] == nil {
 		return time.Time{}, err
 	}

@@ -23,8 +23,8 @@ func NewLedger(client *dynamodb.Client, table string) *Ledger {
 	return &Ledger{callsOf(client), table, LedgerKey}
 }
 
-// Schedules are the records of the workflows' schedules, among the tasks.
-func (s *Store) Schedules() *Ledger { return &Ledger{s.client, s.tables.Tasks, OrderKey} }
+// Schedules are the records of the workflows' schedules, among the orders.
+func (s *Store) Schedules() *Ledger { return &Ledger{s.client, s.tables.Orders, OrderKey} }
 
 // Entry answers the entry, strongly consistent; Version 0 where there is none.
 func (l *Ledger) Entry(ctx context.Context, key string) (port.LedgerEntry, error) {

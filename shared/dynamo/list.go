@@ -33,6 +33,9 @@ func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	if finished && !s.options.FinishedIndex {
 		return page, fmt.Errorf("listing state %s: %w", q.State, ErrNotListed)
 	}
+	if q.Oldest && s.options.FinishedIndex && (finished || q.State == "") {
+		return page, errors.New("the oldest order is known only of open orders: give their state")
+	}
 	from, err := parseCursor(q.Cursor)
 	if err != nil {
 		return page, err
@@ -42,14 +45,16 @@ func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	if err != nil {
 		return page, fmt.Errorf("listing: %w", err)
 	}
-	if s.options.FinishedIndex {
+	if q.Oldest {
+		found = found[max(len(found)-1, 0):]
+	} else if s.options.FinishedIndex {
 		if found, err = l.finished(ctx, found); err != nil {
 			return page, fmt.Errorf("listing: %w", err)
 		}
 	}
 	if len(found) > q.Limit {
 		last := found[q.Limit-1]
-		page.Next = sortKey(last.Created) + "#" + last.ID
+		page.Next = last.Created.UTC().Format(timeLayout) + "#" + last.ID
 		found = found[:q.Limit]
 	}
 	for _, r := range found {

@@ -30,7 +30,7 @@ func (s *Store) load(ctx context.Context, ids []string, consistent bool) ([]*por
 		calls.Go(func() error {
 			var item attrs
 			err := port.Guard(nil, "a read", func() (err error) {
-				item, err = get(ctx, s.client, s.tables.Tasks, OrderKey, id, consistent)
+				item, err = get(ctx, s.client, s.tables.Orders, OrderKey, id, consistent)
 				return err
 			})
 			switch {
@@ -56,24 +56,6 @@ func get(ctx context.Context, client calls, table, key, value string, consistent
 	return out.Item, nil
 }
 
-// LoadOrder answers the order. It never changes, so that a cheaper, eventually consistent read is
-// right if it finds it; only where it finds nothing a strongly consistent one decides.
-func (s *Store) LoadOrder(ctx context.Context, id string) (*port.Order, error) {
-	var item attrs
-	for _, consistent := range []bool{false, true} {
-		var err error
-		if item, err = get(ctx, s.client, s.tables.Orders, OrderKey, id, consistent); err != nil {
-			return nil, fmt.Errorf("order: %w", err)
-		}
-		if len(item) > 0 {
-			return &port.Order{
-				ID: id, ContentHash: textOf(item["ContentHash"]), Body: bytesOf(item["Order"]), Created: timeOf(item["Created"]),
-			}, nil
-		}
-	}
-	return nil, fmt.Errorf("order %q: %w", id, port.ErrNotFound)
-}
-
 // Due asks the index; the answer may be stale (rule 11). The index sorts by time only, so that items
 // stay small: entries of one millisecond are read together and sorted by their IDs here.
 func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due, limit int) ([]port.Due, error) {
@@ -81,7 +63,7 @@ func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before t
 		return nil, nil
 	}
 	q := partition{Store: s, name: string(bucket) + "#" + strconv.Itoa(shard)}
-	start := earliestKey
+	start := int64(earliestKey)
 	var found []port.Due
 	if after != nil {
 		if after.At.After(before) {
@@ -113,11 +95,8 @@ func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before t
 	return found[:min(limit, len(found))], nil
 }
 
-// earliestKey is before every sort key; a key must not be empty.
-const earliestKey = "0"
-
-// latestKey is after every sort key.
-const latestKey = "~"
+// earliestKey and latestKey are the ends of all sort keys.
+const earliestKey, latestKey = math.MinInt64, math.MaxInt64
 
 // partition is one partition of the index.
 type partition struct {
@@ -133,15 +112,15 @@ func (p partition) moment(ctx context.Context, at time.Time) ([]port.Due, error)
 
 // entries reads from start to end, both included, at most limit entries; complete says that there
 // are no more.
-func (p partition) entries(ctx context.Context, start, end string, limit int) (found []port.Due, complete bool, err error) {
+func (p partition) entries(ctx context.Context, start, end int64, limit int) (found []port.Due, complete bool, err error) {
 	if start > end {
 		return nil, true, nil
 	}
 	in := &dynamodb.QueryInput{
-		TableName: &p.tables.Tasks, IndexName: aws.String(IndexName),
+		TableName: &p.tables.Orders, IndexName: aws.String(IndexName),
 		KeyConditionExpression:    aws.String("#bucket = :bucket AND #at BETWEEN :start AND :end"),
 		ExpressionAttributeNames:  map[string]string{"#bucket": IndexBucket, "#at": IndexSort},
-		ExpressionAttributeValues: attrs{":bucket": str(p.name), ":start": str(start), ":end": str(end)},
+		ExpressionAttributeValues: attrs{":bucket": str(p.name), ":start": num(start), ":end": num(end)},
 	}
 	for {
 		in.Limit = aws.Int32(int32(min(limit-len(found), 10_000))) //nolint:gosec // at most 10,000
@@ -150,7 +129,7 @@ func (p partition) entries(ctx context.Context, start, end string, limit int) (f
 			return nil, false, unread(ctx, "index "+p.name, err)
 		}
 		for _, item := range out.Items {
-			found = append(found, port.Due{ID: textOf(item[OrderKey]), At: timeOf(item[IndexSort])})
+			found = append(found, port.Due{ID: textOf(item[OrderKey]), At: indexTime(item)})
 		}
 		if complete = len(out.LastEvaluatedKey) == 0; complete || len(found) >= limit {
 			return found, complete, nil

@@ -11,21 +11,21 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Names of keys and of the index, for those who make the tables. All keys are strings.
+// Names of keys and of the index, for those who make the tables. All keys are strings, but IndexSort is a number.
 const (
-	OrderKey      = "OrderID"     // partition key of Orders and of Tasks
+	OrderKey      = "OrderID"     // partition key of Orders
 	DefinitionKey = "Hash"        // partition key of Definitions
 	LedgerKey     = "Key"         // partition key of a ledger
-	IndexName     = "complete-by" // the index of Tasks; KEYS_ONLY
+	IndexName     = "complete-by" // the index of Orders; KEYS_ONLY
 	IndexBucket   = "bucket"      // its partition key
-	IndexSort     = "dueAt"       // its sort key
-	TTLAttribute  = "expiresAt"   // of Tasks: seconds since the epoch; on ended tasks, only if asked for
+	IndexSort     = "dueAt"       // its sort key: milliseconds since 1970
+	TTLAttribute  = "expiresAt"   // of Orders: seconds since the epoch; on orders at rest, only if asked for
 )
 
-// LeasePrefix begins the keys of leases in Tasks. No order's ID holds a '#'.
+// LeasePrefix begins the keys of leases in Orders. No order's ID holds a '#'.
 const LeasePrefix = "#lease/"
 
-// Further attributes of an item in Tasks. The rest of it is the task's document, member by member.
+// Further attributes of an item in Orders. The rest of it is the task's document, member by member.
 const (
 	writerAttribute   = "Writer"   // token of the write that made this version
 	documentAttribute = "Document" // a document that cannot be shown member by member, as it is
@@ -38,9 +38,10 @@ const DefaultShards = 8
 // emulators and tests. Deployments make their own, with recovery and protection. A table that is
 // there already is left as it is.
 func CreateTables(ctx context.Context, client *dynamodb.Client, t Tables, ledgers ...string) error {
-	tasks := table(t.Tasks, OrderKey)
-	tasks.AttributeDefinitions = append(tasks.AttributeDefinitions, text(IndexBucket), text(IndexSort))
-	tasks.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{{
+	orders := table(t.Orders, OrderKey)
+	orders.AttributeDefinitions = append(orders.AttributeDefinitions, text(IndexBucket),
+		types.AttributeDefinition{AttributeName: aws.String(IndexSort), AttributeType: types.ScalarAttributeTypeN})
+	orders.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{{
 		IndexName: aws.String(IndexName),
 		KeySchema: []types.KeySchemaElement{
 			{AttributeName: aws.String(IndexBucket), KeyType: types.KeyTypeHash},
@@ -48,7 +49,7 @@ func CreateTables(ctx context.Context, client *dynamodb.Client, t Tables, ledger
 		},
 		Projection: &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly},
 	}}
-	inputs := []*dynamodb.CreateTableInput{table(t.Orders, OrderKey), table(t.Definitions, DefinitionKey), tasks}
+	inputs := []*dynamodb.CreateTableInput{orders, table(t.Definitions, DefinitionKey)}
 	for _, name := range ledgers {
 		inputs = append(inputs, table(name, LedgerKey))
 	}

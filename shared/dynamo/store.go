@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"golang.org/x/sync/errgroup"
@@ -19,7 +18,7 @@ import (
 
 // Tables are names or ARNs. One that is not used may be left out.
 type Tables struct {
-	Orders, Tasks, Definitions string
+	Orders, Definitions string
 }
 
 // Options of a Store.
@@ -33,8 +32,8 @@ type Options struct {
 	// FinishedDays is how far back List looks for finished tasks when its query does not say since
 	// when; 0: 30.
 	FinishedDays int
-	// TTL is how long a task at rest is kept; 0: for ever. Orders are kept for ever (P26). DynamoDB
-	// removes items hours or days late, so nothing may depend on when (rule 15).
+	// TTL is how long an order at rest is kept. 0 means for ever. Of an expired order a small item stays, so that its
+	// ID never runs again (P26). DynamoDB removes items hours or days late, so nothing may depend on when (rule 15).
 	TTL time.Duration
 	// ListLimit is how many open tasks List looks through before it gives up; 0: 20,000.
 	ListLimit int
@@ -92,13 +91,10 @@ func (s *Store) commit(ctx context.Context, w *port.Write) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case w.Expected > 0:
+	if w.Expected > 0 {
 		err = s.replace(ctx, w, item, writer)
-	case w.Order != nil:
+	} else {
 		err = s.create(ctx, w, item, writer)
-	default:
-		err = s.createAlone(ctx, w, item, writer)
 	}
 	if err != nil {
 		return fmt.Errorf("task %q: %w", w.Record.ID, err)
@@ -118,14 +114,28 @@ func mine(item attrs, writer []byte) bool {
 	return ok && slices.Equal(b.Value, writer)
 }
 
-// replace is one conditional Put (P8).
+// replace is one conditional Put (P8). See expiry.go for what else it takes if orders expire.
 func (s *Store) replace(ctx context.Context, w *port.Write, item attrs, writer []byte) error {
-	there, doubt, err := s.put(ctx, s.tables.Tasks, item, "#version = :expected", map[string]string{"#version": "Version"}, attrs{":expected": num(w.Expected)})
+	resting := s.expires(w)
+	if resting {
+		if err := s.putTombstone(ctx, w); err != nil {
+			return err
+		}
+	}
+	there, doubt, err := s.putVersion(ctx, w, item, s.options.TTL > 0 && w.Apart && !resting)
+	if err == nil && there[TTLAttribute] != nil && numberOf(there["Version"]) == w.Expected { // it goes on after its rest
+		if err = s.keepContent(ctx, w); err == nil {
+			there, doubt, err = s.putVersion(ctx, w, item, false)
+		}
+	}
 	switch {
-	case err != nil || there == nil:
+	case err != nil:
 		return err
-	case mine(there, writer):
-		return nil // rules 9 and 23
+	case there == nil || mine(there, writer): // rules 9 and 23
+		if resting && w.Apart {
+			s.expireContent(ctx, w)
+		}
+		return nil
 	case len(there) == 0:
 		return port.ErrNotFound
 	}
@@ -133,12 +143,34 @@ func (s *Store) replace(ctx context.Context, w *port.Write, item attrs, writer [
 		fmt.Errorf("version %d is stored, expected was %d: %w", numberOf(there["Version"]), w.Expected, port.ErrConflict))
 }
 
-// createAlone stores a record without an order.
-func (s *Store) createAlone(ctx context.Context, w *port.Write, item attrs, writer []byte) error {
-	there, doubt, err := s.put(ctx, s.tables.Tasks, item, "attribute_not_exists(#id)", map[string]string{"#id": OrderKey}, nil)
-	if err != nil || there == nil || mine(there, writer) {
+// putVersion puts the item if the expected version is stored and, with open, if that one does not expire.
+func (s *Store) putVersion(ctx context.Context, w *port.Write, item attrs, open bool) (there attrs, doubt bool, err error) {
+	condition, names := "#version = :expected", map[string]string{"#version": "Version"}
+	if open {
+		condition += " AND attribute_not_exists(#ttl)"
+		names["#ttl"] = TTLAttribute
+	}
+	return s.put(ctx, s.tables.Orders, item, condition, names, attrs{":expected": num(w.Expected)})
+}
+
+// create is one conditional Put: the item must not be there (P14). Content that is kept apart is put before it, under a
+// key that holds its hash, so that whatever is left behind by a refusal or a crash is what its key says.
+func (s *Store) create(ctx context.Context, w *port.Write, item attrs, writer []byte) error {
+	if s.options.TTL > 0 {
+		if ended, err := s.Ended(ctx, w.Record.ID); err != nil || ended {
+			return cmp.Or(err, port.ErrExists)
+		}
+	}
+	if w.Apart {
+		if err := s.putContent(ctx, w); err != nil {
+			return err
+		}
+	}
+	there, doubt, err := s.put(ctx, s.tables.Orders, item, "attribute_not_exists(#id)", map[string]string{"#id": OrderKey}, nil)
+	if err != nil || there == nil || mine(there, writer) { // rules 9 and 23
 		return err
 	}
+	s.dropRefused(ctx, w, there)
 	return refusal(there, w.Record.Version, doubt, port.ErrExists)
 }
 
@@ -164,45 +196,4 @@ func put(ctx context.Context, client calls, in *dynamodb.PutItemInput) (there at
 		return failed.Item, doubt, nil
 	}
 	return nil, doubt, meaning(ctx, "write", doubt, err)
-}
-
-// create stores order and task in one transaction: both, or none of them.
-func (s *Store) create(ctx context.Context, w *port.Write, item attrs, writer []byte) error {
-	order := attrs{
-		OrderKey: str(w.Order.ID), "ContentHash": str(w.Order.ContentHash), "Created": moment(w.Order.Created),
-		writerAttribute: blob(writer),
-	}
-	if len(w.Order.Body) > 0 {
-		order["Order"] = bytesOrText(w.Order.Body)
-	}
-	once := func(table string, item attrs) types.TransactWriteItem {
-		return types.TransactWriteItem{Put: &types.Put{
-			TableName: aws.String(table), Item: item,
-			ConditionExpression: aws.String("attribute_not_exists(#id)"), ExpressionAttributeNames: map[string]string{"#id": OrderKey},
-			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-		}}
-	}
-	in := &dynamodb.TransactWriteItemsInput{
-		// Repeats within ten minutes are answered as the first one was; after that, and for other
-		// submissions of the order, the conditions hold (rule 10).
-		ClientRequestToken: aws.String(fmt.Sprintf("%x", writer)),
-		TransactItems:      []types.TransactWriteItem{once(s.tables.Orders, order), once(s.tables.Tasks, item)},
-	}
-	doubt, err := watched(func(watch func(*dynamodb.Options)) error {
-		_, err := s.client.TransactWriteItems(ctx, in, watch)
-		return err
-	})
-	if refused := (*types.TransactionCanceledException)(nil); errors.As(err, &refused) {
-		for _, reason := range refused.CancellationReasons {
-			if mine(reason.Item, writer) {
-				return nil // rules 9 and 23
-			}
-		}
-		for _, reason := range refused.CancellationReasons {
-			if aws.ToString(reason.Code) == "ConditionalCheckFailed" {
-				return port.ErrExists
-			}
-		}
-	}
-	return meaning(ctx, "create", doubt, err)
 }

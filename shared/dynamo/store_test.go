@@ -14,20 +14,23 @@ import (
 // now is a little after the suite's tasks were created.
 var now = time.Date(2026, 11, 21, 11, 0, 0, 0, time.UTC)
 
+// retention is so long that nothing expires by itself while a test runs.
+const retention = 10_000 * 24 * time.Hour
+
 func backends(t *testing.T, o dynamo.Options) storetest.Backends {
 	t.Helper()
 	client := dynamo.NewClient(dynamotest.Config(t, awsclient.Options{}))
 	names := dynamotest.Tables(t, client)
-	o.Clock = memory.NewClock(now)
+	o.Clock, o.TTL = memory.NewClock(now), retention
 	s := dynamo.New(client, names.Tables, o)
 	return storetest.Backends{
 		Store: s, Definitions: s, Leases: s, Ledger: dynamo.NewLedger(client, names.Ledger),
-		Forget: dynamotest.Forget(client, names.Tasks),
+		Forget: dynamotest.Forget(client, names.Orders),
 	}
 }
 
 func options(finished bool) storetest.Options {
-	return storetest.Options{StaleIndex: !dynamotest.Emulated(), ListsFinished: finished, Parallel: true}
+	return storetest.Options{StaleIndex: !dynamotest.Emulated(), ListsFinished: finished, Parallel: true, Reorders: true}
 }
 
 // The contract of stores, with and without the index of finished orders; faults are injected with it.

@@ -1,23 +1,15 @@
 package dynamo
 
 import (
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"github.com/stepkeeper/stepkeeper/shared/rawjson"
+	"github.com/go-json-experiment/json/jsontext"
 )
-
-// inOrder are the names of members in the order in which they are written where none is given.
-func inOrder(members map[string]types.AttributeValue) []string {
-	return slices.Sorted(maps.Keys(members))
-}
 
 var errAttribute = errors.New("an attribute of a kind that is never written here")
 
@@ -31,9 +23,7 @@ func appendValue(b []byte, v types.AttributeValue) ([]byte, error) {
 	case *types.AttributeValueMemberN:
 		return append(b, v.Value...), nil
 	case *types.AttributeValueMemberS:
-		return rawjson.AppendString(b, v.Value), nil
-	case *types.AttributeValueMemberB:
-		return rawjson.AppendString(b, hex.EncodeToString(v.Value)), nil
+		return jsontext.AppendQuote(b, v.Value)
 	case *types.AttributeValueMemberM:
 		return appendObject(b, v.Value)
 	case *types.AttributeValueMemberL:
@@ -52,24 +42,27 @@ func appendValue(b []byte, v types.AttributeValue) ([]byte, error) {
 	return nil, fmt.Errorf("%T: %w", v, errAttribute)
 }
 
+// appendObject writes members as a JSON object, in the order of their names.
 func appendObject(b []byte, members map[string]types.AttributeValue) ([]byte, error) {
-	if raw, ok := members[textMember].(*types.AttributeValueMemberS); ok && len(members) == 1 {
-		return append(b, raw.Value...), nil
-	}
-	var names []string
-	if order, ok := members[orderMember].(*types.AttributeValueMemberS); ok {
-		names = strings.Split(order.Value, "\n")
-	} else {
-		names = inOrder(members)
-	}
 	b = append(b, '{')
-	for i, name := range names {
+	for i, name := range slices.Sorted(maps.Keys(members)) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(rawjson.AppendString(b, name), ':')
 		var err error
-		if b, err = appendValue(b, members[name]); err != nil {
+		if b, err = jsontext.AppendQuote(b, name); err != nil {
+			return nil, err
+		}
+		b = append(b, ':')
+		if text, ok := members[name].(*types.AttributeValueMemberS); ok && slices.Contains(jsonText, name) {
+			if !jsontext.Value(text.Value).IsValid(jsontext.AllowDuplicateNames(true)) {
+				err = fmt.Errorf("text that is no JSON: %w", errAttribute)
+			}
+			b = append(b, text.Value...)
+		} else {
+			b, err = appendValue(b, members[name])
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}

@@ -154,7 +154,7 @@ func (e *Engine) load(ctx context.Context, jobs []*Job) []*Job {
 		j.loaded, j.Unseen = loaded[i].Task, false
 		err := loaded[i].Err
 		if err == nil && j.loaded == nil && j.exists {
-			j.Expired, err = e.orderAlone(ctx, j.ID)
+			j.Expired, err = e.State.Port().Ended(ctx, j.ID)
 		}
 		if err != nil {
 			j.fail(err)
@@ -165,21 +165,13 @@ func (e *Engine) load(ctx context.Context, jobs []*Job) []*Job {
 	return good
 }
 
-// orderAlone: the task is gone, its order is the tombstone that keeps it from running twice (P26).
-func (e *Engine) orderAlone(ctx context.Context, id string) (bool, error) {
-	_, err := e.State.LoadOrder(ctx, id)
-	if errors.Is(err, port.ErrNotFound) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
 // attempt decides and commits; it answers the jobs that have to be loaded again.
 func (e *Engine) attempt(ctx context.Context, jobs []*Job) (again []*Job) {
 	var changes []state.Change
 	var changing []*Job
+	known := e.known()
 	for _, j := range jobs {
-		switch err := e.decide(ctx, j); {
+		switch err := e.decide(ctx, j, known); {
 		case errors.Is(err, ErrReload):
 			j.reread, j.exists, j.Unseen, j.lost = true, j.exists || j.Unseen, false, err
 			e.State.Forget(j.ID)
@@ -187,13 +179,11 @@ func (e *Engine) attempt(ctx context.Context, jobs []*Job) (again []*Job) {
 		case err != nil:
 			j.fail(err)
 		case j.changed:
-			next := *j.Task
-			next.Version = 1
+			j.Task.Version = 1 // a decision that changes a task returns a copy
 			if j.loaded != nil {
-				next.Version, j.create = j.loaded.Version+1, nil
+				j.Task.Version = j.loaded.Version + 1
 			}
-			j.Task = &next
-			changes, changing = append(changes, state.Change{Task: &next, Before: j.loaded, Order: j.create}), append(changing, j)
+			changes, changing = append(changes, state.Change{Task: j.Task, Before: j.loaded, Order: j.order}), append(changing, j)
 		}
 	}
 	if len(changes) == 0 {
@@ -233,32 +223,39 @@ func (e *Engine) uncommitted(ctx context.Context, j *Job, err error) (again bool
 	return true
 }
 
+// known returns what is the same for all decisions of an attempt.
+func (e *Engine) known() core.At {
+	at := core.At{By: e.Name, SizeLimit: e.State.Room()}
+	if e.Waits != nil {
+		at.Waits = e.Waits(core.TimeOf(e.Clock.Now()))
+	}
+	if e.Lengths != nil {
+		at.Queues = e.Lengths()
+	}
+	return at
+}
+
 // decide decides the job's messages one after the other, on the task as loaded. ErrReload: it was
 // read stale. Any other error concerns the whole job.
-func (e *Engine) decide(ctx context.Context, j *Job) error {
+func (e *Engine) decide(ctx context.Context, j *Job, known core.At) error {
 	j.engine, j.decided = e, decided{Task: j.loaded}
 	if j.Task != nil {
+		j.order = j.Task.Order
 		var err error
 		if j.Definition, err = e.State.Definition(ctx, j.Task.Definition); err != nil {
 			return err
 		}
 	}
-	var tokens core.Tokens
 	if e.Tokens != nil {
 		var err error
-		if tokens, err = e.Tokens(ctx, false); err != nil {
+		if known.Tokens, err = e.Tokens(ctx, false); err != nil {
 			return err
 		}
 	}
 	for _, m := range j.Messages {
 		before := j.decided
-		j.current, j.At, m.Err = m.Message, core.At{Now: core.TimeOf(e.Clock.Now()), By: e.Name, SizeLimit: e.State.Room(), Tokens: tokens}, nil
-		if e.Waits != nil {
-			j.At.Waits = e.Waits(j.At.Now)
-		}
-		if e.Lengths != nil {
-			j.At.Queues = e.Lengths()
-		}
+		j.current, j.At, m.Err = m.Message, known, nil
+		j.At.Now = core.TimeOf(e.Clock.Now())
 		switch answer, err := j.guarded(ctx, m.Decider); {
 		case errors.Is(err, core.ErrStale) && !j.reread:
 			return ErrReload
@@ -291,15 +288,14 @@ func (j *Job) guarded(ctx context.Context, d Decider) (answer []core.Effect, err
 }
 
 // Start decides a submission of an order that is not there.
-func (j *Job) Start(def *core.Definition, order port.Order, ev core.Event) (core.Decision, error) {
+func (j *Job) Start(def *core.Definition, order []byte, ev core.Event) (core.Decision, error) {
 	if j.tooLarge {
 		return core.Decision{}, &core.Refusal{Code: message.CodeTooLarge, Field: "order",
 			Text: "the order's task does not fit into the store; store large data elsewhere and send a reference"}
 	}
-	d, err := core.Decide(def, order.Body, nil, ev, j.At)
+	d, err := core.Decide(def, order, nil, ev, j.At)
 	if err == nil {
-		order.Created = j.At.Now.Std()
-		j.Definition, j.order, j.create = def, order.Body, &order
+		j.Definition, j.order = def, order
 		j.accept(d)
 	}
 	return d, err
@@ -321,6 +317,9 @@ func (j *Job) decide(ctx context.Context, ev core.Event) (core.Decision, error) 
 	if _, byParent := ev.(core.AskChild); byParent && j.Task != nil { // P41: its end is sent each time
 		asked = j.Task.Terminal() || j.Task.ProcessState == core.Error
 	}
+	if _, erases := ev.(core.Erase); erases { // P52: the removal of the content is repeated each time
+		asked = true
+	}
 	return j.ask(ctx, asked, func() (core.Decision, error) { return core.Decide(j.Definition, j.order, j.Task, ev, j.At) })
 }
 
@@ -335,8 +334,8 @@ func (j *Job) Restart(ctx context.Context) (core.Decision, error) {
 // ask decides, and accepts; asked is what it was asked for to emit again.
 func (j *Job) ask(ctx context.Context, asked bool, decide func() (core.Decision, error)) (core.Decision, error) {
 	d, err := decide()
-	if errors.Is(err, core.ErrOrderNeeded) && j.order == nil {
-		if j.order, err = j.engine.State.LoadOrder(ctx, j.ID); err == nil {
+	if errors.Is(err, core.ErrOrderNeeded) && len(j.order) == 0 && j.Task != nil {
+		if j.order, err = j.engine.State.Order(ctx, j.Task); err == nil {
 			d, err = decide()
 		}
 	}
@@ -358,9 +357,6 @@ func (j *Job) accept(d core.Decision) {
 	if d.Ignored != "" {
 		j.engine.count("ignored", d.Ignored)
 		j.engine.Logger.Debug("event changed nothing", "order", j.ID, "why", d.Ignored)
-	}
-	if d.Task != nil && j.Task == nil && j.create == nil { // a Cancel before its order (P17)
-		j.create = &port.Order{ID: j.ID, Created: j.At.Now.Std()}
 	}
 	j.Task = d.Task
 	j.changed = j.changed || d.Changed

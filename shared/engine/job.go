@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // Decider is one event for a task. It embeds Message.
@@ -64,7 +63,7 @@ type Job struct {
 	decided
 	Stored  bool // something was committed
 	Unseen  bool // the store was not asked yet whether the task is there
-	Expired bool // the order is there, and its task has expired (P14)
+	Expired bool // the order came to rest, and its task has expired (P14)
 
 	engine   *Engine
 	Messages []Entry
@@ -89,7 +88,6 @@ type decided struct {
 	Task       *core.Task // nil where there is none
 	Definition *core.Definition
 	order      []byte
-	create     *port.Order
 	changed    bool
 	settles    bool
 	effects    []core.Effect

@@ -43,9 +43,9 @@ func (e *Engine) settle(ctx context.Context, jobs []*Job) {
 		if j.failed || !j.settles {
 			continue
 		}
-		settled := *core.Settled(j.Task)
+		settled := core.Settled(j.Task)
 		settled.Version = j.Task.Version + 1
-		changes = append(changes, state.Change{Task: &settled, Before: j.Task})
+		changes = append(changes, state.Change{Task: settled, Before: j.Task})
 	}
 	if len(changes) == 0 {
 		return
@@ -64,12 +64,13 @@ func (e *Engine) Send(ctx context.Context, effects ...core.Effect) error {
 	return j.unsent
 }
 
-// send sends the effects of jobs: alerts first, so that an end whose status was taken has had its alert,
+// send sends the effects of jobs: alerts first, so that an end whose status was taken has had its alert, and removals of contents,
 // then the rest in batches by queue, queues in the order of their first message.
 func (e *Engine) send(ctx context.Context, jobs []*Job) {
-	p := post{sender: e, jobs: jobs, now: e.Clock.Now(), at: map[string]int{}}
+	p := post{sender: e, jobs: jobs, now: e.Clock.Now()}
 	for i := range jobs {
 		p.alert(ctx, i)
+		p.erase(ctx, i)
 	}
 	for i := range jobs {
 		for _, e := range jobs[i].effects {
@@ -86,11 +87,11 @@ type post struct {
 	sender *Engine
 	jobs   []*Job
 	now    time.Time
-	routes []route
-	at     map[string]int
+	routes []route // short, so that it is searched from its start
 }
 
 type route struct {
+	key      string
 	queue    port.Queue
 	err      error // the queue was not found
 	letters  []letter
@@ -107,6 +108,17 @@ func (p *post) alert(ctx context.Context, i int) {
 		if a, ok := e.(core.RaiseAlert); ok {
 			if err := p.sender.Alerts.Raise(ctx, a); err != nil {
 				p.fail(i, fmt.Errorf("raise the alert of task %q: %w", a.OrderID, err))
+			}
+		}
+	}
+}
+
+// erase removes contents. A message that is handled again repeats it, so that a crash leaves none behind (P52).
+func (p *post) erase(ctx context.Context, i int) {
+	for _, e := range p.jobs[i].effects {
+		if c, ok := e.(core.EraseContent); ok {
+			if err := p.sender.State.Port().Erase(ctx, c.OrderID, c.Hash); err != nil {
+				p.fail(i, fmt.Errorf("erase the content of order %q: %w", c.OrderID, err))
 			}
 		}
 	}
@@ -138,9 +150,9 @@ func (p *post) add(i int, effect core.Effect) {
 		p.put(port.Control, i, e, port.Message{Value: &message.Control{
 			Schema: message.Schema, Kind: message.Settle, OrderID: e.OrderID}})
 	case core.AskChild:
-		p.put(port.Tasks, i, e, port.Message{Value: &message.Child{Schema: message.ChildSchema, Ask: &e}})
+		p.put(port.Tasks, i, e, port.Message{Value: &message.Child{Schema: message.Schema, Ask: &e}})
 	case core.ChildEnded:
-		p.put(port.Tasks, i, e, port.Message{Value: &message.Child{Schema: message.ChildSchema, Ended: &e}})
+		p.put(port.Tasks, i, e, port.Message{Value: &message.Child{Schema: message.Schema, Ended: &e}})
 	case core.SendStatus:
 		if p.jobs[i].unsent == nil { // its alert was raised
 			p.report(i, e)
@@ -161,33 +173,44 @@ func (p *post) delay(e core.SendWake) (time.Duration, bool) {
 // waiting for it would not help: it is counted and passed over.
 func (p *post) report(i int, e core.SendStatus) {
 	key := "reply-to:" + e.ReplyTo
-	if _, known := p.at[key]; !known {
+	r := p.route(key)
+	if r == nil {
 		q, err := p.sender.Queues.ReplyTo(e.ReplyTo)
 		if errors.Is(err, port.ErrNotFound) {
 			p.sender.Logger.Warn("status not sent: no such reply-to is deployed", "order", e.Status.OrderID, "replyTo", e.ReplyTo, "status", e.Status.Kind)
 			p.sender.count("status not sent", "unknown reply-to")
 			return
 		}
-		p.open(key, q, err)
+		r = p.open(key, q, err)
 	}
-	p.append(key, i, e, port.Message{Value: &message.Status{Schema: message.Schema, Status: e.Status}})
+	r.append(i, e, port.Message{Value: &message.Status{Schema: message.Schema, Status: e.Status}})
 }
 
 func (p *post) put(name string, i int, effect core.Effect, m port.Message) {
-	if _, known := p.at[name]; !known {
+	r := p.route(name)
+	if r == nil {
 		q, err := p.sender.Queues.Queue(name)
-		p.open(name, q, err)
+		r = p.open(name, q, err)
 	}
-	p.append(name, i, effect, m)
+	r.append(i, effect, m)
 }
 
-func (p *post) open(key string, q port.Queue, err error) {
-	p.at[key] = len(p.routes)
-	p.routes = append(p.routes, route{queue: q, err: err})
+// route returns nil if nothing was put on this route yet.
+func (p *post) route(key string) *route {
+	for i := range p.routes {
+		if p.routes[i].key == key {
+			return &p.routes[i]
+		}
+	}
+	return nil
 }
 
-func (p *post) append(key string, i int, effect core.Effect, m port.Message) {
-	r := &p.routes[p.at[key]]
+func (p *post) open(key string, q port.Queue, err error) *route {
+	p.routes = append(p.routes, route{key: key, queue: q, err: err})
+	return &p.routes[len(p.routes)-1]
+}
+
+func (r *route) append(i int, effect core.Effect, m port.Message) {
 	r.letters = append(r.letters, letter{i, effect})
 	r.messages = append(r.messages, m)
 }

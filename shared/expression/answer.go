@@ -44,12 +44,12 @@ func compileSchema(schema json.RawMessage) (*answerSchema, error) {
 	if len(schema) > MaxSchema {
 		return nil, fmt.Errorf("it has %d bytes, the limit is %d", len(schema), MaxSchema)
 	}
-	if err := rawjson.CheckBounds(schema); err != nil {
+	if err := rawjson.Check(schema, rawjson.MaxLevels); err != nil {
 		return nil, err
 	}
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
 	if err != nil {
-		return nil, fmt.Errorf("it is no JSON: %w", err)
+		return nil, fmt.Errorf("it is not JSON: %w", err)
 	}
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)

@@ -50,7 +50,7 @@ func TestSchemasThatCannotBeRead(t *testing.T) {
 	for want, schema := range map[string]json.RawMessage{
 		"":                                  of(expression.MaxSchema),
 		"16385 bytes, the limit is 16384":   of(expression.MaxSchema + 1),
-		"it is no JSON":                     json.RawMessage(`{`),
+		"it is not JSON":                    json.RawMessage(`{`),
 		"it refers to another document":     json.RawMessage(`{"$ref":"file:///etc/passwd"}`),
 		"it refers to another document, \"": json.RawMessage(`{"$ref":"https://a.example/s.json"}`),
 	} {
@@ -82,7 +82,7 @@ func TestStepsThatCannotBeNamed(t *testing.T) {
 			}
 		}
 	}
-	if err := expression.CheckValue(json.RawMessage(`{`), json.RawMessage(`1`)); err == nil || !strings.Contains(err.Error(), "no JSON") {
+	if err := expression.CheckValue(json.RawMessage(`{`), json.RawMessage(`1`)); err == nil || !strings.Contains(err.Error(), "not JSON") {
 		t.Errorf("a value under a schema that cannot be read: %v", err)
 	}
 }

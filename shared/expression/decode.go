@@ -2,10 +2,10 @@ package expression
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
@@ -26,53 +26,83 @@ func checkRead(data []byte) error { return bounds(data, MaxDepth, errDepth) }
 func checkResult(result []byte) error { return bounds(result, rawjson.MaxLevels, errResult) }
 
 func bounds(data []byte, levels int, deep error) error {
-	switch err := rawjson.CheckLevels(data, levels); {
+	switch err := rawjson.CheckLoose(data, levels); {
 	case err == nil:
 		return nil
 	case errors.Is(err, rawjson.ErrNumber):
 		return errNumber
+	case errors.Is(err, rawjson.ErrLevels):
+		return deep
 	}
-	return deep
+	return errBadJSON
+}
+
+// loose accepts what rawjson.CheckLoose accepts, and keeps texts as they are written.
+var loose = []jsontext.Options{
+	jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(true),
 }
 
 // decode turns JSON into values; numbers keep their digits.
-func decode(data json.RawMessage) (any, error) {
+func decode(data []byte) (any, error) {
 	if len(data) == 0 {
 		return nil, nil
 	}
 	if err := checkRead(data); err != nil {
 		return nil, err
 	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	var v any
-	if err := d.Decode(&v); err != nil {
-		return nil, errBadJSON
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil, errBadJSON
-	}
-	return own(v)
+	return readValue(jsontext.NewDecoder(bytes.NewBuffer(data), loose...))
 }
 
-// own replaces the library's numbers by this package's, in place.
-func own(v any) (any, error) {
-	var err error
-	switch v := v.(type) {
-	case json.Number:
-		return numberOf(string(v))
-	case []any:
-		for i := range v {
-			if v[i], err = own(v[i]); err != nil {
-				return nil, err
-			}
+// readValue reads the next value of JSON that was checked.
+func readValue(d *jsontext.Decoder) (any, error) {
+	switch d.PeekKind() {
+	case jsontext.KindBeginObject:
+		return readObject(d)
+	case jsontext.KindBeginArray:
+		return readList(d)
+	}
+	t, err := d.ReadToken()
+	if err != nil {
+		return nil, errBadJSON
+	}
+	switch t.Kind() {
+	case jsontext.KindNull:
+		return nil, nil
+	case jsontext.KindNumber:
+		return numberOf(t.String())
+	case jsontext.KindString:
+		return t.String(), nil
+	}
+	return t.Bool(), nil
+}
+
+func readList(d *jsontext.Decoder) (any, error) {
+	_, _ = d.ReadToken() // the bracket that was seen
+	list := []any{}
+	for d.PeekKind() != jsontext.KindEndArray {
+		v, err := readValue(d)
+		if err != nil {
+			return nil, err
 		}
-	case map[string]any:
-		for k, e := range v {
-			if v[k], err = own(e); err != nil {
-				return nil, err
-			}
+		list = append(list, v)
+	}
+	_, err := d.ReadToken()
+	return list, err
+}
+
+func readObject(d *jsontext.Decoder) (any, error) {
+	_, _ = d.ReadToken() // the bracket that was seen
+	object := map[string]any{}
+	for d.PeekKind() != jsontext.KindEndObject {
+		name, err := d.ReadToken()
+		if err != nil {
+			return nil, errBadJSON
+		}
+		key := name.String() // valid until the next read only
+		if object[key], err = readValue(d); err != nil {
+			return nil, err
 		}
 	}
-	return v, nil
+	_, err := d.ReadToken()
+	return object, err
 }

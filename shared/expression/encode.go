@@ -1,11 +1,11 @@
 package expression
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 var errLarge = fail(fmt.Sprintf("the result is larger than %d bytes", MaxResult),
@@ -78,18 +78,8 @@ func sortedKeys(object map[string]any) []string {
 	return keys
 }
 
-// appendString writes a JSON string without the escapes that only HTML needs.
+// appendString writes a JSON string with as few escapes as JSON allows.
 func appendString(b []byte, s string) []byte {
-	plain := true
-	for i := 0; i < len(s) && plain; i++ {
-		plain = s[i] >= 0x20 && s[i] < 0x7f && s[i] != '"' && s[i] != '\\'
-	}
-	if plain {
-		return append(append(append(b, '"'), s...), '"')
-	}
-	var buf bytes.Buffer
-	e := json.NewEncoder(&buf)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string always encodes
-	return append(b, bytes.TrimRight(buf.Bytes(), "\n")...)
+	b, _ = jsontext.AppendQuote(b, s) // bytes that are not UTF-8 become U+FFFD
+	return b
 }

@@ -357,7 +357,7 @@ func TestTemplates(t *testing.T) {
 		{`{"b":"${order.x}","a":"${ order.y }"}`, `{"b":1.0,"a":{"k":"v"}}`},
 		{`"$${order.x}"`, `"${order.x}"`}, {`"costs $${x} and $${y}"`, `"costs ${x} and ${y}"`}, {`"$5 {x}"`, `"$5 {x}"`},
 		{`{"${key}": "${run}"}`, `{"${key}":2}`}, {`["\u0024{run}", "${\"}\"}"]`, `[2,"}"]`}, {`"${ {a: 1} }"`, `{"a":1}`},
-		{`{"s":"<&>\u2028"}`, `{"s":"<&>\u2028"}`}, {`""`, `""`},
+		{`{"s":"<&>\u2028"}`, "{\"s\":\"<&>\u2028\"}"}, {`""`, `""`},
 	} {
 		if got, err := input(t, c.template, env); err != nil || got != c.want {
 			t.Errorf("%s: got %s, %v; want %s", c.template, got, err, c.want)

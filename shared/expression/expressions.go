@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
@@ -135,14 +137,17 @@ func (x *Expressions) Items(step int, env core.Environment, each func(index int,
 	if err != nil {
 		return 0, err
 	}
-	r := rawjson.ReadChecked(text)
-	if r.Kind() != '[' {
+	if jsontext.Value(text).Kind() != '[' {
 		return 0, errors.New("each is no list")
 	}
-	for r.Enter(); r.Element(); count++ {
-		each(count, r.Value())
+	for item, err := range rawjson.Elements(text) {
+		if err != nil {
+			return count, err
+		}
+		each(count, item)
+		count++
 	}
-	return count, r.Err
+	return count, nil
 }
 
 // ChildOrder evaluates the order of a child; nil where the step has no template of it.

@@ -131,7 +131,11 @@ func (m member) of(data json.RawMessage) (json.RawMessage, error) {
 		if m.element {
 			return nil, wrongBase(m, "an object")
 		}
-		return field(data, m.name)
+		found, err := rawjson.Member(data, m.name)
+		if err != nil {
+			return nil, errBadJSON
+		}
+		return found, nil
 	case '[':
 		if !m.element {
 			return nil, wrongBase(m, "a list")
@@ -145,29 +149,16 @@ func (m member) of(data json.RawMessage) (json.RawMessage, error) {
 	return nil, wrongBase(m, "a number")
 }
 
-func field(data []byte, name string) (found json.RawMessage, err error) {
-	r := rawjson.ReadChecked(data)
-	for r.Enter(); r.Next(); {
-		if value := r.Value(); string(r.Name()) == name {
-			found = value
-		}
-	}
-	if r.Err != nil {
-		return nil, errBadJSON
-	}
-	return found, nil
-}
-
 func element(data []byte, index int) (json.RawMessage, error) {
-	r := rawjson.ReadChecked(data)
-	r.Enter()
-	for n := 0; r.Element(); n++ {
-		if value := r.Value(); n == index && r.Err == nil {
+	at := 0
+	for value, err := range rawjson.Elements(data) {
+		if err != nil {
+			return nil, errBadJSON
+		}
+		if at == index {
 			return value, nil
 		}
-	}
-	if r.Err != nil {
-		return nil, errBadJSON
+		at++
 	}
 	return nil, outside(index)
 }

@@ -7,8 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
 // Unwrap reads a string of a template. A string that is wholly `${ … }` is an expression, whose text
@@ -51,22 +52,26 @@ func parseTemplate(data json.RawMessage, scope Scope) (*template, error) {
 	if err := checkRead(data); err != nil {
 		return nil, at(string(data), err)
 	}
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, data); err != nil {
-		return nil, fmt.Errorf("template is not valid JSON: %w", err)
+	src, err := jsontext.AppendFormat(nil, data, loose...)
+	if err != nil {
+		return nil, errBadJSON
 	}
 	t := &template{}
-	src, from := compact.Bytes(), 0
 	var literal []byte
-	for start, here := rawjson.Token(src, 0); start < len(src); start, here = rawjson.Token(src, here) {
-		if src[start] != '"' || here < len(src) && src[here] == ':' || !bytes.ContainsAny(src[start:here], `$\`) {
-			continue // no string, a key, or an ordinary string
+	from := 0
+	for d := jsontext.NewDecoder(bytes.NewBuffer(src), loose...); d.PeekKind() != jsontext.KindInvalid; {
+		if d.PeekKind() != jsontext.KindString {
+			_, _ = d.ReadToken() // it was checked above
+			continue
 		}
-		var text string
-		if err := json.Unmarshal(src[start:here], &text); err != nil {
-			return nil, fmt.Errorf("template is not valid JSON: %w", err)
+		quoted, _ := d.ReadValue()
+		here := int(d.InputOffset())
+		start := here - len(quoted)
+		if here < len(src) && src[here] == ':' || !bytes.ContainsAny(quoted, `$\`) {
+			continue // a key, or an ordinary string
 		}
-		text, isExpression, err := Unwrap(text)
+		plain, _ := jsontext.AppendUnquote(nil, quoted)
+		text, isExpression, err := Unwrap(string(plain))
 		if err != nil {
 			return nil, err
 		}
@@ -133,15 +138,12 @@ func splice(b []byte, p *path, env *core.Environment) ([]byte, error) {
 	if len(raw) > 4*MaxResult { // before the copy; white space may still make it small enough
 		return nil, errLarge
 	}
-	if err := checkRead(raw); err != nil {
-		return nil, err
-	}
-	buf := bytes.NewBuffer(b)
-	if err := json.Compact(buf, raw); err != nil {
+	b, err = jsontext.AppendFormat(b, raw, loose...)
+	if err != nil {
 		return nil, errBadJSON
 	}
-	if buf.Len() > MaxResult {
+	if len(b) > MaxResult {
 		return nil, errLarge
 	}
-	return buf.Bytes(), nil
+	return b, nil
 }

@@ -53,6 +53,7 @@ type ID struct {
 	Step     string `json:"step,omitempty"`
 	Code     string `json:"code,omitempty"`
 	Undone   bool   `json:"undone,omitempty"` // they were undone, and are not in Error: nothing waits, and none is counted
+	Intake   bool   `json:"intake,omitempty"` // it is no order's: new orders are refused
 }
 
 // Incident is one that is open.
@@ -121,7 +122,24 @@ func New(cfg Config) *Incidents {
 // Raise returns when the order's incident is stored. If the order opens the incident, Raise starts the
 // publication of its alert, and does not wait for it. A later sweep repeats a publication that fails.
 func (s *Incidents) Raise(ctx context.Context, a core.RaiseAlert) error {
-	id, now, opened := ID{a.Workflow, a.Step, a.Code, a.Undone}, core.TimeOf(s.cfg.Clock.Now()), false
+	if err := s.raise(ctx, ID{Workflow: a.Workflow, Step: a.Step, Code: a.Code, Undone: a.Undone}, a); err != nil {
+		return fmt.Errorf("incident of task %q: %w", a.OrderID, err)
+	}
+	return nil
+}
+
+// Refused opens the incident of an intake that refuses new orders, as Raise does for an order. The caller repeats it while that lasts. A
+// sweep ends the incident once it was not repeated for quietTime.
+func (s *Incidents) Refused(ctx context.Context, code, reason string) error {
+	a := core.RaiseAlert{Code: code, Message: reason, At: core.TimeOf(s.cfg.Clock.Now())}
+	if err := s.raise(ctx, ID{Code: code, Intake: true}, a); err != nil {
+		return fmt.Errorf("incident of the intake: %w", err)
+	}
+	return nil
+}
+
+func (s *Incidents) raise(ctx context.Context, id ID, a core.RaiseAlert) error {
+	now, opened := core.TimeOf(s.cfg.Clock.Now()), false
 	if s.isNoted(id, now) {
 		return nil
 	}
@@ -129,7 +147,7 @@ func (s *Incidents) Raise(ctx context.Context, a core.RaiseAlert) error {
 	err := s.change(ctx, func(d *document) bool {
 		fresh.ID, opened = id, false
 		x := d.find(id)
-		if x == nil && len(d.Open) >= MostOpen {
+		if x == nil && len(d.Open) >= MostOpen && !id.Intake {
 			fresh.ID = ID{Undone: a.Undone}
 			x = d.find(fresh.ID)
 		}
@@ -147,13 +165,16 @@ func (s *Incidents) Raise(ctx context.Context, a core.RaiseAlert) error {
 				x.Last = max(x.Last, now)
 				last = x.Last
 			}
+			if note && id.Intake { // a reminder names the newest number of orders
+				x.First = a
+			}
 			return note
 		}
 		last, opened = now, true
 		return true
 	})
 	if err != nil {
-		return fmt.Errorf("incident of task %q: %w", a.OrderID, err)
+		return err
 	}
 	s.note(id, last)
 	if opened {
@@ -243,7 +264,7 @@ func (s *Incidents) Sweep(ctx context.Context) (map[string]port.Stopped, error) 
 		return nil, err
 	}
 	var counts map[string]port.Stopped
-	if slices.ContainsFunc(d.Open, func(x Incident) bool { return !x.Undone }) {
+	if slices.ContainsFunc(d.Open, func(x Incident) bool { return !x.Undone && !x.Intake }) {
 		// Too many may be in Error to be listed. First alerts are published all the same, and no incident is over.
 		if l.orders, counts, l.whole, err = s.count(ctx, d, l.now); err != nil {
 			s.cfg.Log.WarnContext(ctx, "orders in Error were not counted", "error", err)
@@ -289,11 +310,11 @@ func (s *Incidents) due(x Incident, orders int, whole bool, now time.Time) messa
 		return message.AlertMore
 	case x.Undone:
 		return quietEnd
-	case x.Over != 0:
+	case x.Over != 0, x.Intake && now.Sub(x.Last.Std()) >= quietTime:
 		return message.AlertOver
 	case age < s.cfg.Window:
 		return ""
-	case orders == 0:
+	case orders == 0 && !x.Intake:
 		if whole && now.Sub(x.Last.Std()) >= quietTime {
 			return message.AlertOver
 		}

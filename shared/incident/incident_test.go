@@ -342,6 +342,28 @@ func TestWhatWasNotTakenIsReportedAgain(t *testing.T) {
 	d.want("once")
 }
 
+// The order stops after the last listing of a sweep, that of orders with something in flight.
+func TestNoOrderIsLostAfterTheLastLook(t *testing.T) {
+	d := newDesk(t, nil)
+	d.stop("o-1", "order", "pay", "declined")
+	d.want("first", "first 1")
+	clear(d.inError)
+	d.meanwhile = func() {
+		d.meanwhile = func() {
+			d.meanwhile = nil
+			d.stop("o-2", "order", "pay", "declined")
+		}
+	}
+	d.sweepAfter(20 * time.Minute)
+	if d.meanwhile != nil {
+		t.Fatal("the sweep listed orders only once")
+	}
+	d.want("it goes on")
+	if n := len(d.open()); n != 1 {
+		t.Errorf("%d incidents are open, want 1", n)
+	}
+}
+
 // An order that stops while a sweep finds that none is in Error is not lost: the incident goes on, or it is a new one.
 func TestNoOrderIsLostAtTheEnd(t *testing.T) {
 	d := newDesk(t, nil)

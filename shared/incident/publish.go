@@ -116,7 +116,7 @@ func (s *Incidents) visit(ctx context.Context, x Incident, l look) error {
 			return y != nil
 		})
 	case message.AlertOver:
-		if x.Over == 0 && s.isLeft(ctx, x, now) {
+		if x.Over == 0 && !x.Intake && s.isLeft(ctx, x, now) {
 			return nil
 		}
 		s.start(x, l.seen, func(ctx context.Context) error { return s.over(ctx, x, now) })
@@ -197,10 +197,10 @@ func published(x Incident, now time.Time, orders int) func(*document) bool {
 }
 
 func (s *Incidents) publish(ctx context.Context, x Incident, kind message.AlertKind, orders int) error {
-	if x.Undone {
+	if x.Undone || x.Intake {
 		orders = 0 // none is in Error
 	}
 	return s.cfg.Publish(ctx, message.Alert{
-		Kind: kind, RaiseAlert: x.First, Orders: orders, Most: max(x.Most, orders), Since: x.Opened, Others: x.Workflow == "",
+		Kind: kind, RaiseAlert: x.First, Orders: orders, Most: max(x.Most, orders), Since: x.Opened, Others: x.Workflow == "" && !x.Intake, Intake: x.Intake,
 	})
 }

@@ -31,6 +31,7 @@ type Alert struct {
 	Most            int       `json:"most"`             // that were at once
 	Since           core.Time `json:"since"`            // the incident's beginning
 	Others          bool      `json:"others,omitempty"` // it stands for all beyond the number of incidents that are distinguished
+	Intake          bool      `json:"intake,omitempty"` // it is about no order: new orders are refused, as code and message state
 	Logs            string    `json:"logs,omitempty"`   // where the log of the order is
 	Commands        []string  `json:"commands"`
 	purposes        []string  // of the commands
@@ -49,6 +50,11 @@ func (a Alert) For(deployment, options string) Alert {
 		a.purposes = append(a.purposes, purpose)
 	}
 	if a.Kind == AlertOver {
+		return a
+	}
+	if a.Intake {
+		add("Check the agents, and what is refused", "doctor")
+		add("List the orders that are going on", "list", "--state", string(core.Processing))
 		return a
 	}
 	if a.Orders > 1 {
@@ -146,12 +152,16 @@ func (a Alert) Facts() []Fact {
 	if a.Undone {
 		ended = "undone"
 	}
-	if a.RaiseAlert.At != 0 {
+	run := strconv.Itoa(a.Run)
+	switch {
+	case a.Intake:
+		run = ""
+	case a.RaiseAlert.At != 0:
 		at = a.RaiseAlert.At.String()
 	}
 	all := []Fact{
 		{"in", a.Deployment}, {"phase", string(a.Phase)}, {"step", a.Step}, {"attempts", number(a.Attempts)}, {"tried", a.tried()}, {"key", a.Key},
-		{"code", a.Code}, {"reason", a.RaiseAlert.Message}, {"run", strconv.Itoa(a.Run)}, {ended, at},
+		{"code", a.Code}, {"reason", a.RaiseAlert.Message}, {"run", run}, {ended, at},
 		{"orders", number(a.Orders)}, {"most", number(a.Most)}, {"since", a.Since.String()}, {"log", a.Logs},
 	}
 	known := all[:0]
@@ -176,6 +186,9 @@ func (a Alert) tried() string {
 
 // Title is one line.
 func (a Alert) Title() string {
+	if a.Intake {
+		return a.intakeTitle()
+	}
 	if a.Undone {
 		if a.Kind == AlertMore {
 			return "more orders of " + a.place() + " were undone"
@@ -198,6 +211,16 @@ func (a Alert) Title() string {
 	return "order " + a.OrderID + " needs you"
 }
 
+func (a Alert) intakeTitle() string {
+	switch a.Kind {
+	case AlertOver:
+		return "it is over: new orders are taken again"
+	case AlertReminder:
+		return "new orders are still refused"
+	}
+	return "new orders are refused"
+}
+
 func (a Alert) place() string {
 	switch {
 	case a.Others:
@@ -212,6 +235,8 @@ func (a Alert) place() string {
 func (a Alert) Text() string {
 	var b strings.Builder
 	switch {
+	case a.Intake:
+		b.WriteString(strings.ToUpper(a.Title()[:1]) + a.Title()[1:] + ".\n\n")
 	case a.Undone && a.Kind == AlertMore:
 		fmt.Fprintf(&b, "More orders of %s were undone because a step failed. The first one was %s. Nothing waits for an operator.\n\n", a.place(), a.OrderID)
 	case a.Undone:

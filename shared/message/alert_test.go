@@ -123,3 +123,24 @@ func TestFactsOfAnAlert(t *testing.T) {
 		t.Errorf("%+v", a.Facts())
 	}
 }
+
+// An alert of the intake names no order, and what to look at.
+func TestAlertsOfTheIntake(t *testing.T) {
+	for kind, c := range map[message.AlertKind]struct {
+		title, text string
+		commands    int
+	}{
+		message.AlertFirst:    {"new orders are refused", "New orders are refused.", 2},
+		message.AlertReminder: {"new orders are still refused", "New orders are still refused.", 2},
+		message.AlertOver:     {"it is over: new orders are taken again", "It is over: new orders are taken again.", 0},
+	} {
+		a := message.Alert{Kind: kind, Intake: true, Since: 1, RaiseAlert: core.RaiseAlert{Code: "busy", Message: "3 orders are active", At: 2}}.For("Shop", "")
+		want := []message.Fact{{Name: "in", Value: "Shop"}, {Name: "code", Value: "busy"}, {Name: "reason", Value: "3 orders are active"}, {Name: "since", Value: core.Time(1).String()}}
+		if a.Title() != c.title || !strings.HasPrefix(a.Text(), c.text) || !slices.Equal(a.Facts(), want) {
+			t.Errorf("%s: %q, %q, %+v", kind, a.Title(), a.Text(), a.Facts())
+		}
+		if len(a.Commands) != c.commands || c.commands > 0 && a.Commands[0] != "stepkeeper doctor" {
+			t.Errorf("%s: commands %q", kind, a.Commands)
+		}
+	}
+}

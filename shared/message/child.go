@@ -9,9 +9,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// ChildSchema is the schema of messages to and from child tasks, which older programs do not know.
-const ChildSchema = 2
-
 // Child is a message of the queue "tasks", from one task to another: what a step asks of a child, or how a child has
 // ended (P41). Only the Scheduler writes and reads that queue.
 type Child struct {
@@ -34,7 +31,7 @@ func ChildOf(d port.Delivery) (*Child, error) { return of(d, (*Child).Check) }
 
 // Check holds the message to its rules.
 func (m *Child) Check() error {
-	if err := checkSchema(m.Schema, ChildSchema); err != nil {
+	if err := checkSchema(m.Schema); err != nil {
 		return err
 	}
 	switch {
@@ -48,8 +45,8 @@ func (m *Child) Check() error {
 	default:
 		return unreadable("state is %.40q; it must be processed, compensated, error, closed or expired", m.Ended.State)
 	}
-	if err := rawjson.CheckBounds(m.Ended.Output); err != nil {
-		return unreadable("output: %v", err)
+	if err := checkOutput(m.Ended.Output); err != nil {
+		return err
 	}
 	return checkParent(&m.Ended.Parent)
 }
@@ -65,7 +62,7 @@ func checkAsk(a *core.AskChild) error {
 	case len(a.Order) == 0 || a.Order[0] != '{':
 		return unreadable("order must be a JSON object")
 	}
-	if err := rawjson.CheckBounds(a.Order); err != nil {
+	if err := rawjson.CheckLoose(a.Order, rawjson.MaxLevels); err != nil {
 		return unreadable("order: %v", err)
 	}
 	return checkParent(&a.Parent)

@@ -110,15 +110,12 @@ func of[T any](d port.Delivery, check func(*T) error) (*T, error) {
 }
 
 func decode[T any](data []byte, check func(*T) error) (*T, error) {
-	if i := firstBadByte(data); i >= 0 {
-		return nil, unreadable("byte %d is not UTF-8", i)
-	}
 	m := new(T)
-	if err := rawjson.CheckMessageBounds(data, envelope(m)); err != nil {
+	if err := rawjson.CheckLoose(data, rawjson.MaxLevels+envelope(m)); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	if err := json.Unmarshal(data, m); err != nil {
-		if newer(data, highest(m)) {
+		if newer(data) {
 			return nil, ErrNewer
 		}
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
@@ -142,35 +139,23 @@ func envelope(m any) int {
 }
 
 // newer: a newer major may have changed the type of any field but this one.
-func newer(data []byte, known int) bool {
+func newer(data []byte) bool {
 	var m struct {
 		Schema int `json:"schema"`
 	}
-	return json.Unmarshal(data, &m) == nil && m.Schema > known
+	return json.Unmarshal(data, &m) == nil && m.Schema > Schema
 }
 
-// highest is the major version of an envelope that this program knows.
-func highest(m any) int {
-	switch m := m.(type) {
-	case *Control:
-		return m.Major()
-	case *Reply:
-		if m.Outcome == Progress {
-			return ProgressSchema
-		}
-	case *Child:
-		return ChildSchema
-	}
-	return Schema
-}
+// Reason returns what is wrong with a message, without the words of ErrUnreadable.
+func Reason(err error) string { return strings.TrimPrefix(err.Error(), ErrUnreadable.Error()+": ") }
 
 func unreadable(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrUnreadable, fmt.Sprintf(format, args...))
 }
 
-func checkSchema(schema, known int) error {
+func checkSchema(schema int) error {
 	switch {
-	case schema > known:
+	case schema > Schema:
 		return ErrNewer
 	case schema < 1:
 		return unreadable("schema is %d; it must be %d", schema, Schema)
@@ -180,7 +165,7 @@ func checkSchema(schema, known int) error {
 
 // Check holds a request to its rules.
 func (m *Request) Check() error {
-	if err := checkSchema(m.Schema, highest(m)); err != nil {
+	if err := checkSchema(m.Schema); err != nil {
 		return err
 	}
 	if err := checkStep(m.OrderID, m.Run, m.Step, m.Attempt, m.Operation); err != nil {
@@ -201,7 +186,7 @@ func (m *Request) Check() error {
 
 // Check holds a reply to its rules.
 func (m *Reply) Check() error {
-	if err := checkSchema(m.Schema, highest(m)); err != nil {
+	if err := checkSchema(m.Schema); err != nil {
 		return err
 	}
 	if err := checkStep(m.OrderID, m.Run, m.Step, m.Attempt, m.Operation); err != nil {
@@ -217,14 +202,20 @@ func (m *Reply) Check() error {
 		return unreadable("noEffect belongs to a do that failed, or is to be tried later; this is %s of %s", m.Outcome, m.Operation)
 	case m.Waited < 0 || m.RetryAfter < 0:
 		return unreadable("waited and retryAfter are milliseconds from 0")
-	case len(m.Output) > 0 && !json.Valid(m.Output):
-		return unreadable("output is not JSON")
 	case m.Error != nil && len(m.Error.Code) > maxCode:
 		return unreadable("error.code has %d bytes; a short word of at most %d is meant", len(m.Error.Code), maxCode)
 	case m.Error != nil && strings.ContainsFunc(m.Error.Code, core.Unprintable):
 		return unreadable("error.code holds a line end or another control character; a short word is meant")
 	}
-	if err := rawjson.CheckBounds(m.Output); err != nil {
+	return checkOutput(m.Output)
+}
+
+// checkOutput holds what a service or a child has returned to the bounds of values; empty means nothing.
+func checkOutput(output json.RawMessage) error {
+	if len(output) == 0 {
+		return nil
+	}
+	if err := rawjson.CheckLoose(output, rawjson.MaxLevels); err != nil {
 		return unreadable("output: %v", err)
 	}
 	return nil
@@ -232,8 +223,6 @@ func (m *Reply) Check() error {
 
 func (m *Reply) checkProgress() error {
 	switch {
-	case m.Schema < ProgressSchema:
-		return unreadable("schema is %d; progress has %d", m.Schema, ProgressSchema)
 	case m.Operation != core.Do:
 		return unreadable("progress belongs to a do; this is of %s", m.Operation)
 	case m.Percent < 0 || m.Percent > 100:
@@ -267,7 +256,7 @@ func checkStep(orderID string, run int, step string, attempt int, op core.Operat
 
 // Check holds a wake or a command to its rules.
 func (m *Control) Check() error {
-	if err := checkSchema(m.Schema, highest(m)); err != nil {
+	if err := checkSchema(m.Schema); err != nil {
 		return err
 	}
 	switch {
@@ -288,7 +277,7 @@ func (m *Control) Check() error {
 			return unreadable("attempt is missing; a wake names the attempt that it is for")
 		}
 		return nil
-	case Cancel, Undo, Resubmit, Resolve, Close, Move:
+	case Cancel, Undo, Resubmit, Resolve, Close, Move, Erase:
 		return m.checkCommand()
 	case Answer:
 		return m.checkAnswer()
@@ -313,6 +302,7 @@ func badID(id string) error {
 }
 
 func (m *Control) checkCommand() error {
+	signed := m.Kind == Close || m.Kind == Erase // who sends it, and why, is stored with what it does
 	switch {
 	case !IsCommandID(m.ID):
 		return badID(m.ID)
@@ -322,10 +312,10 @@ func (m *Control) checkCommand() error {
 		return unreadable("fact %.40q must be happened, not-happened or undone", m.Fact)
 	case (m.Kind == Move || m.Definition != "") && !IsDefinition(m.Definition):
 		return unreadable("definition %.40q must be %q, or the hash of a definition: 32 hexadecimal digits", m.Definition, Latest)
-	case m.Kind == Close && strings.TrimSpace(m.By) == "", len(m.By) > MaxBy:
-		return unreadable("by has %d bytes; it says who sends the command, in at most %d, and a close has it", len(m.By), MaxBy)
-	case m.Kind == Close && strings.TrimSpace(m.Reason) == "", len(m.Reason) > core.MaxMessage:
-		return unreadable("reason has %d bytes; it says why the command is sent, in at most %d, and a close has it", len(m.Reason), core.MaxMessage)
+	case signed && strings.TrimSpace(m.By) == "", len(m.By) > MaxBy:
+		return unreadable("by has %d bytes; it says who sends the command, in at most %d, and a close or an erase has it", len(m.By), MaxBy)
+	case signed && strings.TrimSpace(m.Reason) == "", len(m.Reason) > core.MaxMessage:
+		return unreadable("reason has %d bytes; it says why the command is sent, in at most %d, and a close or an erase has it", len(m.Reason), core.MaxMessage)
 	case m.Deadline < 0 || m.Deadline > maxDeadline:
 		return unreadable("deadline must be between the years 1970 and 9999")
 	}
@@ -336,7 +326,7 @@ func (m *Control) checkCommand() error {
 	case Resubmit:
 		return m.checkInput()
 	case Resolve:
-		return m.checkOutput()
+		return m.checkResolved()
 	}
 	return nil
 }
@@ -353,8 +343,8 @@ func CheckTexts(by, reason string) error {
 	return nil
 }
 
-// checkOutput holds the output that a resolve gives to a step to its rules.
-func (m *Control) checkOutput() error {
+// checkResolved holds the output that a resolve gives to a step to its rules.
+func (m *Control) checkResolved() error {
 	switch {
 	case len(m.Output) == 0:
 		return nil
@@ -378,17 +368,12 @@ func (m *Control) checkInput() error {
 // checkStated holds a value of a step that the operator gives to the rules of such values.
 func (m *Control) checkStated(name string, value json.RawMessage, limit int) error {
 	switch {
-	case m.Schema < m.Major():
-		return unreadable("schema is %d; a %s with an %s has %d", m.Schema, m.Kind, name, m.Major())
 	case len(value) > limit:
 		return unreadable("%s has %d bytes, the limit is %d; store large data elsewhere and give a reference", name, len(value), limit)
 	case string(value) == "null":
 		return unreadable("%s is null; write the value that is meant, {} for an empty one", name)
 	}
-	if err := strictJSON(value); err != nil {
-		return unreadable("%s: %v", name, err)
-	}
-	if err := rawjson.CheckBounds(value); err != nil {
+	if err := rawjson.Check(value, rawjson.MaxLevels); err != nil {
 		return unreadable("%s: %v", name, err)
 	}
 	return nil
@@ -396,8 +381,6 @@ func (m *Control) checkStated(name string, value json.RawMessage, limit int) err
 
 func (m *Control) checkAnswer() error {
 	switch {
-	case m.Schema < AnswerSchema:
-		return unreadable("schema is %d; an answer has %d", m.Schema, AnswerSchema)
 	case !IsCommandID(m.ID):
 		return badID(m.ID)
 	case (m.Step == "") == (m.Name == "") && m.Token == "":
@@ -408,14 +391,14 @@ func (m *Control) checkAnswer() error {
 		return unreadable("round is %d; it counts from 1, and an answer to a step names it", m.Round)
 	case m.Token == "" && !core.PersonName(m.By):
 		return unreadable("by has %d bytes; an answer says who answers, in 1 to %d bytes without control characters and < > & \" \\", len(m.By), core.MaxAnswerBy)
-	case len(m.Value) == 0 || !json.Valid(m.Value):
-		return unreadable("value is missing, or is not JSON")
+	case len(m.Value) == 0:
+		return unreadable("value is missing")
 	case len(m.Reason) > core.MaxMessage:
 		return unreadable("reason has %d bytes; it says why it is answered so, in at most %d", len(m.Reason), core.MaxMessage)
 	case m.Tries < 0:
 		return unreadable("tries counts from 0")
 	}
-	if err := rawjson.CheckBounds(m.Value); err != nil {
+	if err := rawjson.Check(m.Value, rawjson.MaxLevels); err != nil {
 		return unreadable("value: %v", err)
 	}
 	return CheckTexts(m.By, m.Reason)
@@ -423,7 +406,7 @@ func (m *Control) checkAnswer() error {
 
 // Check holds a status to its rules.
 func (m *Status) Check() error {
-	if err := checkSchema(m.Schema, highest(m)); err != nil {
+	if err := checkSchema(m.Schema); err != nil {
 		return err
 	}
 	if m.Kind == "" {
@@ -433,4 +416,4 @@ func (m *Status) Check() error {
 }
 
 // Check holds a quarantined message to its rules.
-func (m *Quarantined) Check() error { return checkSchema(m.Schema, highest(m)) }
+func (m *Quarantined) Check() error { return checkSchema(m.Schema) }

@@ -11,12 +11,8 @@ package message
 
 import "errors"
 
-// Schema is the major version of all envelopes but of an answer, a resubmit with an input and a resolve with an output, which is AnswerSchema: a program
-// that does not know them returns them to their queue.
-const (
-	Schema       = 1
-	AnswerSchema = 2
-)
+// Schema is the major version of every envelope. A program returns a message of a newer one to its queue.
+const Schema = 1
 
 var (
 	// ErrNewer: the message is of a newer major schema; another instance may know it.

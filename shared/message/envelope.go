@@ -46,13 +46,8 @@ type Reply struct {
 	Waited     core.Duration   `json:"waited"`               // milliseconds from claimedAt to receipt, never negative (P32)
 }
 
-// Progress is the outcome of a Reply that is none yet: the agent is still at work (P43). Such a message has ProgressSchema,
-// so that older code returns it to its queue unread.
-const (
-	Progress core.Outcome = "progress"
-
-	ProgressSchema = 2
-)
+// Progress is the outcome of a Reply that is none yet: the agent is still at work (P43).
+const Progress core.Outcome = "progress"
 
 // ReplyError says why. A retry-later with a code of core.Uncounted counts as no failure (P45).
 type ReplyError struct {
@@ -72,11 +67,12 @@ const (
 	Resolve  ControlKind = "resolve"
 	Close    ControlKind = "close"
 	Move     ControlKind = "move"
+	Erase    ControlKind = "erase"
 	Answer   ControlKind = "answer"
 )
 
 // Control is a message to the control queue: Wake and Settle from inside; Cancel, Undo, Resubmit,
-// Resolve, Close, Move and Answer from the operator. Applications send some to the intake queue, see
+// Resolve, Close, Move, Erase and Answer from the operator. Applications send some to the intake queue, see
 // ForApplications. Fields that a kind does not use are absent.
 type Control struct {
 	Schema   int         `json:"schema"`
@@ -86,7 +82,7 @@ type Control struct {
 	Step     string      `json:"step,omitempty"`    // wake ("" for the task), resolve, answer; resubmit: the step that gets another Input
 	Attempt  int         `json:"attempt,omitempty"` // wake
 	ID       string      `json:"id,omitempty"`      // of a command (P5)
-	Command  int         `json:"command,omitempty"` // number seen; undo, resubmit, resolve, close, move
+	Command  int         `json:"command,omitempty"` // number seen; undo, resubmit, resolve, close, move, erase
 	Deadline core.Time   `json:"deadline,omitzero"` // resubmit
 	Fact     core.Fact   `json:"fact,omitempty"`    // resolve
 	// Definition to move to: its hash, or Latest. move; resubmit, "" there: it stays at the one that it pins.
@@ -95,8 +91,8 @@ type Control struct {
 	Input json.RawMessage `json:"input,omitempty"`
 	// Output of Step, which happened, at most core.MaxOutput bytes. resolve.
 	Output json.RawMessage `json:"output,omitempty"`
-	By     string          `json:"by,omitempty"`     // who sends the command; close and answer have it
-	Reason string          `json:"reason,omitempty"` // why, in the sender's words; close has it
+	By     string          `json:"by,omitempty"`     // who sends the command; close, erase and answer have it
+	Reason string          `json:"reason,omitempty"` // why, in the sender's words; close and erase have it
 	// Name of an event, for every step that waits for it; an answer has this or Step, with its Round (P35).
 	Name    string          `json:"name,omitempty"`
 	Round   int             `json:"round,omitempty"`   // answer: of the step, from 1
@@ -104,15 +100,6 @@ type Control struct {
 	Token   string          `json:"token,omitempty"`   // answer: then the Scheduler reads step and by from it
 	Tries   int             `json:"tries,omitempty"`   // answer: how often it was sent again because the order was not there yet
 	ReplyTo string          `json:"replyTo,omitempty"` // where a refusal is sent; "": to the reply-to of the order
-}
-
-// Major is the lowest major version of the envelope that says what the message says: a program that knows only an older one
-// returns to the queue an answer, a resubmit with an input and a resolve with an output, which it would carry out without it.
-func (m *Control) Major() int {
-	if m.Kind == Answer || len(m.Input) > 0 || len(m.Output) > 0 {
-		return AnswerSchema
-	}
-	return Schema
 }
 
 // ForApplications reports whether an application may send the command, to the intake queue: a Cancel, or an

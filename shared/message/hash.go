@@ -4,59 +4,38 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 
-	"github.com/gowebpki/jcs"
+	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// mark begins a text that stands for a number which a double cannot hold. A text of the order
-// that begins like it gets a second one, so that the two never meet.
-const mark = `\u0000`
+// HashOf returns the hash of what a task was submitted with. It is computed if the order stands in the task, and empty
+// after a Cancel that came before its order (P17).
+func HashOf(t *core.Task) string {
+	if len(t.Order) == 0 {
+		return t.ContentHash
+	}
+	return ContentHash(SubmitOrder{Workflow: t.Workflow, Order: t.Order, Priority: t.Priority, ReplyTo: t.ReplyTo})
+}
 
-// ContentHash shows whether two submissions are the same order (P14): SHA-256 over the canonical
-// JSON (RFC 8785) of workflow, order, priority and reply-to, the first 16 bytes in hexadecimal.
-// Spelling does not count: white space, the order of keys, 1.0 or 1. RFC 8785 knows only doubles;
-// a number that none can hold keeps its digits, so that two such never look the same.
+// ContentHash shows whether two submissions are the same order (P14): SHA-256 over the canonical JSON of
+// workflow, order, priority and reply-to, the first 16 bytes in hexadecimal. Spelling does not count:
+// white space, the order of members, escapes, 1.0 or 1.
 func ContentHash(o SubmitOrder) string {
-	priority := cmp.Or(o.Priority, PriorityNormal)
-	b := make([]byte, 0, 128+len(o.Order))
-	b = append(b, `{"order":`...)
-	b = appendExact(b, o.Order)
-	for _, m := range [...][2]string{{"priority", priority}, {"replyTo", o.ReplyTo}, {"workflow", o.Workflow}} {
-		b = append(b, `,"`+m[0]+`":`...)
-		text, _ := json.Marshal(m[1]) // of a string: it cannot fail
-		b = append(b, text...)
+	b := append(make([]byte, 0, 128+len(o.Order)), `{"order":`...)
+	b, err := rawjson.AppendCanonical(b, o.Order)
+	if err != nil { // the order of a child may repeat a key that a service has returned twice
+		b = append(b, o.Order...)
 	}
-	b = append(b, '}')
-	canonical, err := jcs.Transform(b)
-	if err != nil { // no JSON after all: DecodeSubmit refuses that, so only a caller in Go comes here
-		canonical = b
+	for _, m := range [...][2]string{
+		{`,"priority":`, cmp.Or(o.Priority, PriorityNormal)},
+		{`,"replyTo":`, o.ReplyTo},
+		{`,"workflow":`, o.Workflow},
+	} {
+		b, _ = jsontext.AppendQuote(append(b, m[0]...), m[1]) // bytes that are not UTF-8 become U+FFFD
 	}
-	sum := sha256.Sum256(canonical)
+	sum := sha256.Sum256(append(b, '}'))
 	return hex.EncodeToString(sum[:16])
 }
-
-// appendExact copies JSON and writes each number that a double cannot hold as a marked text.
-func appendExact(b, data []byte) []byte {
-	if len(data) == 0 {
-		return append(b, "null"...)
-	}
-	from := 0
-	for at, end := rawjson.Token(data, 0); at < len(data); at, end = rawjson.Token(data, end) {
-		text, number := data[at] == '"', data[at] == '-' || data[at] >= '0' && data[at] <= '9'
-		switch {
-		case text && hasMark(data[at+1:end]):
-			b = append(append(append(b, data[from:at+1]...), mark...), data[at+1:end]...)
-			from = end
-		case number && !exact(string(data[at:end])):
-			b = append(append(append(b, data[from:at]...), '"'), mark...)
-			b = append(append(b, plainNumber(string(data[at:end]))...), '"')
-			from = end
-		}
-	}
-	return append(b, data[from:]...)
-}
-
-func hasMark(text []byte) bool { return len(text) >= len(mark) && string(text[:len(mark)]) == mark }

@@ -49,23 +49,23 @@ func TestRefusedSubmissions(t *testing.T) {
 	for _, c := range []struct{ name, data, code, field, part string }{
 		{"empty", ``, "not-json", "", "not JSON"},
 		{"cut off", good[:40], "not-json", "", "byte 40"},
-		{"trailing", good + ` {}`, "not-json", "", "after top-level value"},
-		{"two values", good + good, "not-json", "", "after top-level value"},
+		{"trailing", good + ` {}`, "not-json", "", "something follows the value"},
+		{"two values", good + good, "not-json", "", "something follows the value"},
 		{"no object", `[1]`, "not-json", "", "not a JSON object"},
 		{"null", `null`, "not-json", "", "not a JSON object"},
 		{"wrong UTF-8", with("order", "\"a\xff\""), "not-json", "", "is not UTF-8"},
-		{"half a pair", with("order", `"\ud83d"`), "not-json", "", `half of a surrogate pair (\ud83d)`},
-		{"half a pair beside another character", with("order", `"\udbff\ue000"`), "not-json", "", `(\udbff)`},
-		{"two first halves", with("order", `"\ud800\udbff"`), "not-json", "", `(\ud800)`},
+		{"half a pair", with("order", `"\ud83d"`), "not-json", "", "order holds half of a surrogate pair at byte"},
+		{"half a pair beside another character", with("order", `"\udbff\ue000"`), "not-json", "", "surrogate"},
+		{"two first halves", with("order", `"\ud800\udbff"`), "not-json", "", "surrogate"},
 		{"other half", with("order", `"\ude00x"`), "not-json", "", "surrogate"},
 		{"half a pair in a key", with("order", `{"\ud83d\u0041":1}`), "not-json", "", "surrogate"},
 		{"deep", with("order", deep), "not-json", "", "deeper than 64 levels"},
 		{"deep, closed", with("order", deep[:65]+strings.Repeat("]", 65)), "not-json", "", "flatten it"},
 		{"key twice", strings.Replace(good, `{`, `{"orderId":"o-2",`, 1), "not-json", "", "orderId stands twice"},
-		{"key twice inside", with("order", `{"a":[{"b":1,"c":2,"b":3}]}`), "not-json", "", "order.a.b stands twice"},
+		{"key twice inside", with("order", `{"a":[{"b":1,"c":2,"b":3}]}`), "not-json", "", "order.a.0.b stands twice"},
 		{"key twice by escape", with("order", `{"a":1,"\u0061":1}`), "not-json", "", "order.a stands twice"},
 		{"key twice of many", with("order", `{"1":0,"2":0,"3":0,"4":0,"5":0,"6":0,"7":0,"8":0,"9":0,"10":0,"3":1}`), "not-json", "", "order.3 stands twice"},
-		{"key twice, and cut off", strings.TrimSuffix(strings.Replace(good, `{`, `{"orderId":"o-2",`, 1), "}"), "not-json", "", "unexpected end"},
+		{"key twice, and cut off", strings.TrimSuffix(strings.Replace(good, `{`, `{"orderId":"o-2",`, 1), "}"), "not-json", "", "orderId stands twice"},
 		{"too large", with("order", `"`+strings.Repeat("x", port.MaxOrder)+`"`), "too-large", "", "limit is 65536"},
 		{"field without a name", strings.Replace(good, `{`, `{"":1,`, 1), "unknown-field", "", `"" is not known`},
 		{"unknown field", strings.Replace(good, `{`, `{"prioritty":1,`, 1), "unknown-field", "prioritty", `"prioritty" is not known`},
@@ -128,7 +128,7 @@ func TestOneLevelTooDeep(t *testing.T) {
 		_, handed := message.ReplyOf(port.Delivery{Message: port.Message{Value: reply}})
 		_, command := message.DecodeControl([]byte(control))
 		ended := &message.Child{
-			Schema: message.ChildSchema,
+			Schema: message.Schema,
 			Ended: &core.ChildEnded{
 				Parent: core.Parent{OrderID: "o", Step: "s", Attempt: 1}, State: core.ChildProcessed,
 				Output: lists(n),
@@ -157,10 +157,9 @@ func TestNumbersWithoutBounds(t *testing.T) {
 		value := json.RawMessage(`{"n":[` + number + `]}`)
 		parent := core.Parent{OrderID: "o", Step: "s", Attempt: 1}
 		reply := &message.Reply{Schema: 1, OrderID: "o", Step: "s", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeDone, Output: value}
-		ended := &message.Child{Schema: message.ChildSchema, Ended: &core.ChildEnded{Parent: parent, State: core.ChildProcessed, Output: value}}
-		answer := &message.Control{Schema: message.AnswerSchema, Kind: message.Answer, OrderID: "o", ID: "i", Name: "e", By: "ann", Value: value}
-		resubmit := &message.Control{Kind: message.Resubmit, OrderID: "o", ID: "i", Step: "s", Input: value}
-		resubmit.Schema = resubmit.Major()
+		ended := &message.Child{Schema: message.Schema, Ended: &core.ChildEnded{Parent: parent, State: core.ChildProcessed, Output: value}}
+		answer := &message.Control{Schema: message.Schema, Kind: message.Answer, OrderID: "o", ID: "i", Name: "e", By: "ann", Value: value}
+		resubmit := &message.Control{Schema: message.Schema, Kind: message.Resubmit, OrderID: "o", ID: "i", Step: "s", Input: value}
 		order := message.SubmitOrder{Schema: 1, OrderID: "o", Workflow: "w", Order: value}
 		asBytes, _ := reply.Encode()
 		for what, err := range map[string]error{
@@ -202,7 +201,6 @@ func TestNewerSchemaIsGivenBack(t *testing.T) {
 	for name, err := range map[string]error{
 		"request": second(message.DecodeRequest(data)), "reply": second(message.DecodeReply(data)), "control": second(message.DecodeControl(data)),
 		"control of a kind to come": second(message.DecodeControl([]byte(`{"schema":2,"kind":"start-child","task":"o-1"}`))),
-		"a newer answer":            second(message.DecodeControl([]byte(`{"schema":3,"kind":"answer","task":7}`))),
 		"status":                    second(message.DecodeStatus([]byte(`{"schema":2}`))),
 		"quarantined":               second(message.DecodeQuarantined([]byte(`{"schema":2}`))),
 	} {
@@ -212,12 +210,12 @@ func TestNewerSchemaIsGivenBack(t *testing.T) {
 	}
 }
 
-// P35: an answer is checked before anything is decided, and has a schema of its own.
+// P35: an answer is checked before anything is decided.
 func TestAnswersAreChecked(t *testing.T) {
-	const good = `{"schema":2,"kind":"answer","task":"o-1","id":"a-1","step":"approve","round":1,"by":"ann","value":"yes"}`
+	const good = `{"schema":1,"kind":"answer","task":"o-1","id":"a-1","step":"approve","round":1,"by":"ann","value":"yes"}`
 	for change, want := range map[string]string{
 		`"x":"x"`: "", `"step":"","round":0,"name":"bought"`: "", `"by":"","token":"t"`: "",
-		`"schema":1`: "schema is 1", `"id":""`: "id", `"step":""`: "names a step, or an event", `"name":"bought"`: "not both", `"round":0`: "round",
+		`"schema":0`: "schema is 0", `"id":""`: "id", `"step":""`: "names a step, or an event", `"name":"bought"`: "not both", `"round":0`: "round",
 		`"step":"","name":"Bought"`: "no event's name", `"by":""`: "says who", `"by":"a\nb"`: "says who", `"value":null,"by":"a<b"`: "says who",
 		`"by":"` + strings.Repeat("x", 129) + `"`: "says who", `"tries":-1`: "tries",
 		`"reason":"` + strings.Repeat("x", 512) + `"`: "", `"reason":"` + strings.Repeat("x", 513) + `"`: "reason has 513 bytes",
@@ -241,8 +239,8 @@ func TestTextsAreOfOneLine(t *testing.T) {
 			`{"schema":1,"kind":"cancel","task":"o-1","id":"c-1","by":%s}`,
 			`{"schema":1,"kind":"close","task":"o-1","id":"c-1","by":"ann","reason":%s}`,
 			`{"schema":1,"kind":"resubmit","task":"o-1","id":"c-1","reason":%s}`,
-			`{"schema":2,"kind":"answer","task":"o-1","id":"a-1","step":"b","round":1,"by":"ann","value":1,"reason":%s}`,
-			`{"schema":2,"kind":"answer","task":"o-1","id":"a-1","step":"b","round":1,"by":%s,"value":1}`,
+			`{"schema":1,"kind":"answer","task":"o-1","id":"a-1","step":"b","round":1,"by":"ann","value":1,"reason":%s}`,
+			`{"schema":1,"kind":"answer","task":"o-1","id":"a-1","step":"b","round":1,"by":%s,"value":1}`,
 		} {
 			if _, err := message.DecodeControl(fmt.Appendf(nil, c, text)); !errors.Is(err, message.ErrUnreadable) {
 				t.Errorf("%s with %s: %v", c, text, err)
@@ -291,6 +289,21 @@ func TestContentHashIsOfTheContent(t *testing.T) {
 	}
 }
 
+// The hash of a task's content is that of its submission, wherever its order stands.
+func TestHashOfATask(t *testing.T) {
+	o := message.SubmitOrder{OrderID: "x", Workflow: "order", Order: json.RawMessage(`{"a": 1.0}`), Priority: "high", ReplyTo: "shop"}
+	task := core.Task{Workflow: o.Workflow, Order: o.Order, Priority: o.Priority, ReplyTo: o.ReplyTo}
+	if got := message.HashOf(&task); got != message.ContentHash(o) {
+		t.Errorf("its order stands in the task: %s, want %s", got, message.ContentHash(o))
+	}
+	if got := message.HashOf(&core.Task{ContentHash: "h"}); got != "h" {
+		t.Errorf("its order is kept apart: %q", got)
+	}
+	if got := message.HashOf(&core.Task{}); got != "" {
+		t.Errorf("it was cancelled before its order came: %q", got)
+	}
+}
+
 func TestContentHashIsOfTheHeaderToo(t *testing.T) {
 	base := message.SubmitOrder{Schema: 1, OrderID: "x", Workflow: "order", Order: json.RawMessage(`1`)}
 	same, other := base, []message.SubmitOrder{base, base, base}
@@ -312,7 +325,8 @@ func examples() map[string][]port.Value {
 	failed := reply
 	failed.Outcome, failed.Output, failed.Error, failed.RetryAfter = core.OutcomeRetryLater, nil, &message.ReplyError{Code: "http-503", Message: "busy"}, 1000
 	progress := reply
-	progress.Schema, progress.Outcome, progress.Output, progress.Percent, progress.Note, progress.Until = 2, message.Progress, nil, 40, "frames", 1795251600500
+	progress.Outcome, progress.Output, progress.Percent = message.Progress, nil, 40
+	progress.Note, progress.Until = "frames", 1795251600500
 	request := core.SendRequest{Agent: "payment", OrderID: "o-1", Step: "charge", Attempt: 1,
 		Operation: core.UndoOp, Name: "refund", Grade: core.Fenced, Key: "o-1/0/charge",
 		Timeout: 10_000, ClaimedAt: 1795251600500, CompleteBy: 1795251640500, StopBy: 1795251640500, ClockSkew: 1000, Input: json.RawMessage(`[1.50]`),
@@ -324,10 +338,10 @@ func examples() map[string][]port.Value {
 		return &c
 	}
 	stated := message.Control{
-		Schema: 2, OrderID: "o-1", Kind: message.Resolve, ID: "c-1", Step: "charge", Fact: core.Happened,
+		Schema: 1, OrderID: "o-1", Kind: message.Resolve, ID: "c-1", Step: "charge", Fact: core.Happened,
 		Output: json.RawMessage(`{"amount":1.50}`),
 	}
-	corrected := message.Control{Schema: 2, OrderID: "o-1", Kind: message.Resubmit, ID: "c-1", Step: "charge", Input: json.RawMessage(`{"amount":1.50}`)}
+	corrected := message.Control{Schema: 1, OrderID: "o-1", Kind: message.Resubmit, ID: "c-1", Step: "charge", Input: json.RawMessage(`{"amount":1.50}`)}
 	return map[string][]port.Value{
 		"submit-order": {&message.SubmitOrder{
 			Schema: 1, OrderID: "o-1", Workflow: "order", Order: json.RawMessage(`{"n":1.50}`),
@@ -345,6 +359,7 @@ func examples() map[string][]port.Value {
 				Kind: message.Resolve, ID: "c-1", Step: "charge", Fact: core.Undone,
 			}),
 			control(message.Control{Kind: message.Close, ID: "c-1", Command: 2, By: "ann", Reason: "refunded"}),
+			control(message.Control{Kind: message.Erase, ID: "c-1", Command: 2, By: "ann", Reason: "asked to by the customer"}),
 			control(message.Control{Kind: message.Move, ID: "c-1", Command: 2, Definition: message.Latest}),
 			control(message.Control{Kind: message.Resubmit, ID: "c-1", Definition: strings.Repeat("0123456789abcdef", 2)}), &corrected, &stated},
 		"status": {&message.Status{Schema: 1,
@@ -446,7 +461,7 @@ func TestEnvelopesKeepWhatTheyCarryAndTheirSchemas(t *testing.T) {
 
 // An input is read as strictly as a submission (P51).
 func TestInputsAreReadStrictly(t *testing.T) {
-	c := message.Control{Schema: 2, OrderID: "o-1", Kind: message.Resubmit, ID: "c-1", Step: "charge"}
+	c := message.Control{Schema: 1, OrderID: "o-1", Kind: message.Resubmit, ID: "c-1", Step: "charge"}
 	for input, want := range map[string]string{
 		`{"a":1,"a":2}`: "twice", `{"a":`: "not JSON", "\"\xff\"": "UTF-8",
 		strings.Repeat("[", 65) + strings.Repeat("]", 65): "deeper",
@@ -479,7 +494,7 @@ func TestOrderIDs(t *testing.T) {
 
 // So is the output that an operator states.
 func TestStatedOutputsAreReadStrictly(t *testing.T) {
-	c := message.Control{Schema: 2, OrderID: "o-1", Kind: message.Resolve, ID: "c-1", Step: "charge", Fact: core.Happened}
+	c := message.Control{Schema: 1, OrderID: "o-1", Kind: message.Resolve, ID: "c-1", Step: "charge", Fact: core.Happened}
 	for output, want := range map[string]string{
 		`{"a":1,"a":2}`: "twice", `{"a":`: "not JSON", "null": "output is null", `"` + strings.Repeat("x", core.MaxOutput) + `"`: "the limit is 49152",
 	} {
@@ -505,27 +520,26 @@ func TestBadEnvelopes(t *testing.T) {
 		},
 		"reply": {
 			`"schema":0`, `"task":"../x"`, `"outcome":"maybe"`, `"attempt":-1`, `"waited":-1`,
-			`"retryAfter":-5`, `"noEffect":"yes"`, `"operation":""`, `"step":""`, `"outcome":"progress"`,
-			`"outcome":"progress","schema":2,"operation":"undo"`,
-			`"outcome":"progress","schema":2,"percent":101`, `"outcome":"progress","schema":2,"percent":-1`,
-			`"outcome":"progress","schema":2,"until":"soon"`,
-			`"outcome":"progress","schema":2,"operation":"do","waited":-1`,
+			`"retryAfter":-5`, `"noEffect":"yes"`, `"operation":""`, `"step":""`,
+			`"outcome":"progress","operation":"undo"`,
+			`"outcome":"progress","percent":101`, `"outcome":"progress","percent":-1`,
+			`"outcome":"progress","until":"soon"`,
+			`"outcome":"progress","operation":"do","waited":-1`,
 			`"error":{"code":"` + strings.Repeat("x", 200) + `"}`,
 		},
 		"control": {
 			`"kind":"explode"`, `"task":""`, `"attempt":-1`, `"kind":"resolve"`,
 			`"kind":"close","id":"c","by":"ann"`, `"kind":"close","id":"c","reason":"why"`,
 			`"kind":"close","id":"c","by":"","reason":"why"`,
+			`"kind":"erase","id":"c","by":"ann"`, `"kind":"erase","id":"c","reason":"why"`, `"kind":"erase","by":"ann","reason":"why"`,
 			`"kind":"close","id":"c","by":"ann","reason":"` + strings.Repeat("x", 513) + `"`,
 			`"kind":"move","id":"c"`, `"kind":"move","id":"c","definition":"newest"`,
 			`"kind":"resubmit","id":"c","definition":"0123"`, `"kind":"undo","id":"a b"`, `"kind":"resubmit"`,
-			`"kind":"resubmit","id":"c","step":"b","input":{}`,
-			`"kind":"resubmit","id":"c","schema":2,"step":"","input":{}`,
-			`"kind":"resubmit","id":"c","schema":2,"step":"b","input":null`,
+			`"kind":"resubmit","id":"c","step":"","input":{}`,
+			`"kind":"resubmit","id":"c","step":"b","input":null`,
 			`"kind":"resubmit","id":"c","step":"b"`,
-			`"kind":"resolve","id":"c","step":"b","fact":"happened","output":{}`,
-			`"kind":"resolve","id":"c","schema":2,"step":"b","fact":"happened","output":null`,
-			`"kind":"resolve","id":"c","schema":2,"step":"b","fact":"undone","output":{}`, `"kind":"cancel"`,
+			`"kind":"resolve","id":"c","step":"b","fact":"happened","output":null`,
+			`"kind":"resolve","id":"c","step":"b","fact":"undone","output":{}`, `"kind":"cancel"`,
 			`"step":"A"`, `"attempt":0`, `"replyTo":"http://x"`,
 		},
 		"status": {`"status":""`, `"schema":-1`},
@@ -671,8 +685,8 @@ func FuzzDecodeEnvelopes(f *testing.F) {
 func TestContentHashStays(t *testing.T) {
 	for order, want := range map[string]string{
 		`null`: "550c2e78224c36f6a5a3c57a8e83d841",
-		`{"b":[1.50,-0,1e400,9007199254740993],"a":{"ü\n\"\\\u20ac":"\u0000x","\u0061":true}}`: "190b8906983470e32f5fcae4c8971c52",
-		` [ 0.1000000000000000055511151231257827 , "{\"no\":[member]}" , {} , [] , "\\" ] `:    "cb422a69dc7f3e7371854bec605cddec",
+		`{"b":[1.50,-0,1e400,9007199254740993],"a":{"ü\n\"\\\u20ac":"\u0000x","\u0061":true}}`: "c36debb5e589a2b95db5c17dcb5e3717",
+		` [ 0.1000000000000000055511151231257827 , "{\"no\":[member]}" , {} , [] , "\\" ] `:    "ed5ffd3ddb7caa1b57cbf062eb05efda",
 		`{"items":[{"sku":"a","quantity":1,"unitPrice":5.10}],"payment":{"card":"4711"}}`:      "52f4a4892634d0b679f93180025e8cfc",
 	} {
 		if got := hash(order); got != want {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -51,13 +50,49 @@ func refuse(code, field, format string, args ...any) *Refusal {
 	return &Refusal{Code: code, Field: field, Text: fmt.Sprintf(format, args...)}
 }
 
-var (
-	idPattern       = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
-	taskPattern     = regexp.MustCompile(`^[A-Za-z0-9._:~-]{1,128}$`) // of a child too, which has core.ChildMark in its ID
-	workflowPattern = regexp.MustCompile(`^[a-z][a-z0-9-]{0,63}$`)
-	replyToPattern  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$`)
-	stepPattern     = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
+const (
+	small   = "abcdefghijklmnopqrstuvwxyz"
+	letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ" + small
+	digits  = "0123456789"
 )
+
+var (
+	idPattern       = patternOf(letters+digits+"._:-", letters+digits+"._:-", 128)
+	taskPattern     = patternOf(letters+digits+"._:~-", letters+digits+"._:~-", 128) // a child has core.ChildMark in its ID
+	workflowPattern = patternOf(small, small+digits+"-", 64)
+	replyToPattern  = patternOf(letters+digits, letters+digits+"._-", 80)
+	stepPattern     = patternOf(small, small+digits+"-", 40)
+)
+
+// pattern is the form of a name. Every message has several names, so that it is not a regular expression.
+type pattern struct {
+	first, rest [256]bool // bytes that may stand first, and after it
+	longest     int
+}
+
+func patternOf(first, rest string, longest int) *pattern {
+	p := &pattern{longest: longest}
+	for _, c := range []byte(first) {
+		p.first[c] = true
+	}
+	for _, c := range []byte(rest) {
+		p.rest[c] = true
+	}
+	return p
+}
+
+// MatchString reports whether the name has this form. An empty one has not.
+func (p *pattern) MatchString(name string) bool {
+	if name == "" || len(name) > p.longest || !p.first[name[0]] {
+		return false
+	}
+	for i := 1; i < len(name); i++ {
+		if !p.rest[name[i]] {
+			return false
+		}
+	}
+	return true
+}
 
 // DecodeSubmit reads a submission strictly. The error is a *Refusal; the order then holds its ID
 // and reply-to as far as they could be read, so that the sender can be notified. A schema newer than
@@ -67,11 +102,11 @@ func DecodeSubmit(data []byte) (SubmitOrder, error) {
 		return senderOf(data), refuse(CodeTooLarge, "",
 			"the submission has %d bytes, the limit is %d; store large data elsewhere and send a reference", len(data), port.MaxOrder)
 	}
-	if err := strictJSON(data); err != nil {
+	if err := rawjson.Check(data, rawjson.MaxLevels+1); err != nil {
 		return SubmitOrder{}, refuse(CodeNotJSON, "", "the submission cannot be read: %v", err)
 	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(data, &fields); err != nil || fields == nil {
+	fields, err := rawjson.Members(data)
+	if err != nil {
 		return SubmitOrder{}, refuse(CodeNotJSON, "", `the submission is not a JSON object; send {"schema":1,"orderId":…,"workflow":…,"order":…}`)
 	}
 	o, err := submitOf(fields)
@@ -81,15 +116,15 @@ func DecodeSubmit(data []byte) (SubmitOrder, error) {
 	if err := unknownField(fields); err != nil {
 		return o, err
 	}
-	return o, o.Check()
+	return o, o.checkFields()
 }
 
 // senderOf reads the ID and the reply-to of a submission that is too large, and nothing else.
 func senderOf(data []byte) SubmitOrder {
-	var fields map[string]json.RawMessage
-	if strictJSON(data) != nil || json.Unmarshal(data, &fields) != nil {
+	if rawjson.Check(data, rawjson.MaxLevels+1) != nil {
 		return SubmitOrder{}
 	}
+	fields, _ := rawjson.Members(data)
 	o, _ := submitOf(fields)
 	return SubmitOrder{OrderID: o.OrderID, ReplyTo: o.ReplyTo}
 }
@@ -147,13 +182,29 @@ func unknownField(fields map[string]json.RawMessage) error {
 	if len(unknown) == 0 {
 		return nil
 	}
-	first := place("", slices.Min(unknown)) // by name: the same answer each time
+	first := slices.Min(unknown) // by name: the same answer each time
+	if len(first) > maxShown {
+		first = strings.ToValidUTF8(first[:maxShown], "") + "…"
+	}
 	return refuse(CodeUnknownField, first, "the field %q is not known; a submission has %s", first, strings.Join(submitFields, ", "))
 }
+
+// maxShown is how much of an unknown field's name is shown, in bytes.
+const maxShown = 60
 
 // Check holds a submission to its rules, for one that was not read by DecodeSubmit. The error is
 // a *Refusal.
 func (o *SubmitOrder) Check() error {
+	if err := o.checkFields(); err != nil {
+		return err
+	}
+	if err := rawjson.Check(o.Order, rawjson.MaxLevels); err != nil {
+		return refuse(CodeInvalid, "order", "order: %v", err)
+	}
+	return nil
+}
+
+func (o *SubmitOrder) checkFields() error {
 	switch {
 	case o.Schema == 0:
 		return refuse(CodeInvalid, "schema", "schema is missing, or 0; write \"schema\": %d", Schema)
@@ -177,9 +228,6 @@ func (o *SubmitOrder) Check() error {
 		return refuse(CodeInvalid, "replyTo", "replyTo %.100q must be the logical name of a deployed queue, never an address", o.ReplyTo)
 	case o.Deadline != 0 && (o.Deadline < 0 || o.Deadline > maxDeadline):
 		return refuse(CodeInvalid, "deadline", "deadline must be between the years 1970 and 9999")
-	}
-	if err := rawjson.CheckBounds(o.Order); err != nil {
-		return refuse(CodeInvalid, "order", "order: %v", err)
 	}
 	return nil
 }

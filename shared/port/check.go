@@ -16,14 +16,14 @@ func CheckWrite(w *Write) error {
 		return fmt.Errorf("a write without a task ID")
 	case w.Expected < 0 || w.Record.Version != w.Expected+1:
 		return fmt.Errorf("task %q: version %d does not follow the expected version %d", id, w.Record.Version, w.Expected)
-	case w.Order != nil && w.Expected != 0:
-		return fmt.Errorf("task %q: an order never changes, leave it out when replacing the record", id)
-	case w.Order != nil && w.Order.ID != id:
-		return fmt.Errorf("task %q: the order is of another ID, %q", id, w.Order.ID)
+	case w.Content != nil && w.Expected != 0:
+		return fmt.Errorf("task %q: an order's content never changes, leave it out when replacing the record", id)
+	case w.Expected == 0 && w.Apart != (len(w.Content) > 0) || w.Apart && w.Hash == "":
+		return fmt.Errorf("task %q: content that is kept apart needs its hash, and a create needs its bytes", id)
 	case len(w.Record.Document) > MaxDocument:
 		return fmt.Errorf("task %q: its document has %d bytes, the limit is %d: %w", id, len(w.Record.Document), MaxDocument, ErrTooLarge)
-	case w.Order != nil && len(w.Order.Body) > MaxOrder:
-		return fmt.Errorf("order %q has %d bytes, the limit is %d: %w", id, len(w.Order.Body), MaxOrder, ErrTooLarge)
+	case len(w.Content) > MaxOrder:
+		return fmt.Errorf("order %q has %d bytes, the limit is %d: %w", id, len(w.Content), MaxOrder, ErrTooLarge)
 	}
 	return nil
 }

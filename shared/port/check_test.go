@@ -14,10 +14,16 @@ import (
 
 // What the adapters let check their arguments takes all up to each limit, and names what is wrong with the rest.
 func TestArgumentsAreChecked(t *testing.T) {
-	write := func(expected, version int64, document int, order *port.Order) error {
-		return port.CheckWrite(&port.Write{Expected: expected, Order: order, Record: port.Record{ID: "o-1", Version: version, Document: make([]byte, document)}})
+	write := func(expected, version int64, document int, apart ...int) error {
+		w := port.Write{Expected: expected, Hash: "h", Record: port.Record{ID: "o-1", Version: version, Document: make([]byte, document)}}
+		for _, n := range apart {
+			w.Apart, w.Content = true, make([]byte, n)
+		}
+		return port.CheckWrite(&w)
 	}
-	order := func(id string, body int) *port.Order { return &port.Order{ID: id, Body: make([]byte, body)} }
+	named := func(hash string, expected int64) error {
+		return port.CheckWrite(&port.Write{Expected: expected, Hash: hash, Apart: true, Record: port.Record{ID: "o-1", Version: expected + 1}})
+	}
 	message := func(body int, delay time.Duration) error {
 		return port.CheckMessage(&port.Message{Body: make([]byte, body), Delay: delay})
 	}
@@ -25,10 +31,10 @@ func TestArgumentsAreChecked(t *testing.T) {
 		err  error
 		want string // "" where it is taken
 	}{
-		{write(0, 1, port.MaxDocument, order("o-1", port.MaxOrder)), ""}, {write(1, 2, 0, nil), ""},
-		{port.CheckWrite(&port.Write{}), "without a task ID"}, {write(-1, 0, 0, nil), "does not follow"}, {write(1, 1, 0, nil), "does not follow"},
-		{write(1, 2, 0, order("o-1", 0)), "never changes"}, {write(0, 1, 0, order("o-2", 0)), "of another ID"},
-		{write(0, 1, port.MaxDocument+1, nil), port.ErrTooLarge.Error()}, {write(0, 1, 0, order("o-1", port.MaxOrder+1)), port.ErrTooLarge.Error()},
+		{write(0, 1, port.MaxDocument, port.MaxOrder), ""}, {write(1, 2, 0), ""}, {named("h", 1), ""},
+		{port.CheckWrite(&port.Write{}), "without a task ID"}, {write(-1, 0, 0), "does not follow"}, {write(1, 1, 0), "does not follow"},
+		{write(1, 2, 0, 0), "never changes"}, {write(0, 1, 0, 0), "needs its bytes"}, {named("", 1), "needs its hash"}, {named("h", 0), "needs its bytes"},
+		{write(0, 1, port.MaxDocument+1), port.ErrTooLarge.Error()}, {write(0, 1, 0, port.MaxOrder+1), port.ErrTooLarge.Error()},
 		{port.CheckDefinition(core.DefinitionHash([]byte("{}")), []byte("{}")), ""}, {port.CheckDefinition("other", []byte("{}")), port.ErrHash.Error()},
 		{message(port.MaxMessage, 0), ""}, {message(1, port.MaxDelay), ""}, {message(0, 0), "without a body"},
 		{message(port.MaxMessage+1, 0), port.ErrTooLarge.Error()}, {message(1, -1), "not within"}, {message(1, port.MaxDelay+1), "not within"},

@@ -31,24 +31,24 @@ type Record struct {
 	Created  time.Time
 	Bucket   Bucket
 	IndexAt  time.Time // sort key in the bucket; whole milliseconds
-	Document []byte    // JSON
+	Document []byte    // JSON; a Store may write the members of an object in another order
 }
 
-// Order is an order as received. It never changes and never expires (P26).
-type Order struct {
-	ID          string
-	ContentHash string // of workflow, order, priority and reply-to (RFC 8785)
-	Body        []byte // the order; empty for the tombstone of a Cancel that came first (P17)
-	Created     time.Time
-}
-
-// Write is one conditional write. Expected 0 creates: Order and Record together, both must be
-// absent. Otherwise Record replaces the stored one of version Expected, and Record.Version must
+// Write is one conditional write. Expected 0 creates: no order of this ID may ever have been stored
+// (P14, P26). Otherwise Record replaces the stored one of version Expected, and Record.Version must
 // be Expected + 1 (P8).
 type Write struct {
 	Record   Record
 	Expected int64
-	Order    *Order // only with Expected 0
+	// Hash is the hash of the order's content, which stays of an order that has expired. A write that neither creates an
+	// order nor brings it to rest may leave it out if the content is not kept apart. It is empty after a Cancel that came
+	// before its order (P17).
+	Hash string
+	// Apart reports that the content is kept apart from the document, under its hash.
+	Apart bool
+	// Content is the content that a create keeps apart. The store writes it before the record, so that no record
+	// is without its content. If the create is refused, the content may stay behind: nothing refers to it.
+	Content []byte
 }
 
 // Query selects records for people. Zero fields do not select.
@@ -61,7 +61,10 @@ type Query struct {
 	// InFlight asks, with the state Error, for orders too that still have a step in flight or an end to report.
 	// An adapter may leave them out otherwise, because it would have to read every open order.
 	InFlight bool
-	Cursor   string // from the page before; "" for the first
+	// Oldest asks for the oldest of the selected records alone. Limit counts as 1, and Next is "".
+	// An adapter without an index of ended orders by age refuses it if the query selects these.
+	Oldest bool
+	Cursor string // the page before gave it; "" for the first page
 }
 
 // Page is one page of a listing, newest first. Next is "" at the end.
@@ -80,7 +83,7 @@ type Due struct {
 type Store interface {
 	// Commit carries out the writes, each on its own: some can succeed while others fail. The
 	// errors stand at the places of their writes, nil where it was stored: ErrExists (create: the
-	// order, or the record, is there), ErrConflict, ErrNotFound (replace: no record), ErrTooLarge,
+	// record is there, or was and has expired), ErrConflict, ErrNotFound (replace: no record), ErrTooLarge,
 	// ErrUnavailable. Any other error, context errors too, means "perhaps stored". An error is
 	// never answered for a write that is known to be stored, and one of the caller's own that is
 	// found stored after a lost answer counts as stored.
@@ -88,8 +91,14 @@ type Store interface {
 	// Load answers the records at the places of their IDs, nil where there is none, and beside them what
 	// kept one from being read: a read that fails says nothing of the others.
 	Load(ctx context.Context, ids []string) ([]*Record, []error)
-	// LoadOrder: ErrNotFound if there is none.
-	LoadOrder(ctx context.Context, id string) (*Order, error)
+	// Content returns the content that an order keeps apart under this hash. ErrNotFound: the order keeps none.
+	Content(ctx context.Context, id, hash string) ([]byte, error)
+	// Erase removes the content that an order keeps apart under this hash, if there is any. The record of the order is
+	// stored and never needs it again (P52). A create that comes later, and is refused, does not bring the content back.
+	Erase(ctx context.Context, id, hash string) error
+	// Ended reports whether an order of this ID came to rest and its record has expired (P26). It may report true
+	// for an order whose record is still there, so it is asked only if Load returns no record.
+	Ended(ctx context.Context, id string) (bool, error)
 	// Due lists a bucket's entries of one shard, earliest first: those at or before the time
 	// given, at most limit, after the entry `after` where one is given.
 	Due(ctx context.Context, bucket Bucket, shard int, before time.Time, after *Due, limit int) ([]Due, error)

@@ -12,10 +12,10 @@ import (
 
 const (
 	defaultCacheBytes = 64 << 20
-	stripes           = 1 << 13
+	stripes           = 1 << 16 // many more than tasks that are committed at once
 )
 
-// cache keeps decoded tasks with the bytes of their orders. An entry is the newest version or
+// cache keeps decoded tasks with the orders that are kept apart. An entry is the newest version or
 // none: a load that overlapped with a commit, and a commit that overlapped with another one, leave
 // nothing behind. Generations show that: each commit raises the one of its task when it begins and when
 // it ends, and only who finds it as it was may put.
@@ -31,7 +31,7 @@ type cache struct {
 
 type entry struct {
 	task  *core.Task
-	order []byte
+	order []byte // order that is kept apart
 	size  int
 }
 
@@ -110,8 +110,8 @@ func (c *cache) committed(change Change, gen uint32, stored bool) {
 		return
 	}
 	var order []byte
-	if change.Order != nil {
-		order = change.Order.Body
+	if t.Apart() {
+		order = change.Order
 	}
 	c.set(t, order)
 }
@@ -143,7 +143,7 @@ func (c *cache) set(t *core.Task, order []byte) {
 
 // weight is about what a task takes in memory, in bytes.
 func weight(t *core.Task) int {
-	n := 1024 + len(t.Output)
+	n := 1024 + len(t.Output) + len(t.Order)
 	for i := range t.Steps {
 		n += 512 + len(t.Steps[i].Output)
 	}

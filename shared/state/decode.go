@@ -5,155 +5,72 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"sync"
-	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// DecodeTask reads a stored document, of this schema or an older one. Members that it does not know
-// are kept in Unknown and written again, so that old and new code can run side by side. ErrNewerTask: a
-// newer major.
+// DecodeTask reads a stored document. Members that it does not know are kept in Unknown and written again, so
+// that old and new code can run side by side. ErrNewerTask: the document has a newer schema.
 func DecodeTask(data []byte) (*core.Task, error) {
-	t := &core.Task{}
-	d := decoder{task: t, r: rawjson.Read(data)}
-	err := d.document()
-	if d.schema > TaskSchema {
-		err = fmt.Errorf("schema %d: %w", d.schema, ErrNewerTask)
-	}
-	switch {
-	case !utf8.Valid(data) || err != nil && !rawjson.Valid(data):
+	if !jsontext.Value(data).IsValid(jsontext.AllowDuplicateNames(true)) {
 		return nil, fmt.Errorf("decode task: the stored document (%d bytes) is not JSON in UTF-8; restore it from a backup", len(data))
-	case err != nil:
+	}
+	t := &core.Task{}
+	if err := taskFields.read(&decoder{t}, t, data, &t.Unknown); err != nil {
 		return nil, fmt.Errorf("decode task %q: %w", t.OrderID, err)
 	}
 	return t, nil
 }
 
-// decoder fills a task. Times relative to Created, and the steps, wait until that and the schema are
-// known, because the order of the members may be lost in a store.
-type decoder struct {
-	task     *core.Task
-	r        rawjson.Reader
-	schema   int
-	ready    bool // Created and the schema are known
-	later    []waiting
-	places   []place // of the steps
-	outputOf []byte
-	tried    string
-}
-
-// waiting is a member that was found too early.
-type waiting struct {
-	field int
-	value []byte
-}
-
-func (d *decoder) document() error {
-	t := d.task
-	seen, err := taskFields.read(d, t, &t.Unknown)
-	if err == nil && !d.r.End() {
-		err = d.r.Err
-	}
-	if err != nil || d.schema > TaskSchema {
-		return err
-	}
-	d.ready = true
-	for _, l := range d.later {
-		f := &taskFields.fields[l.field]
-		d.r = rawjson.Read(l.value)
-		if err := f.take(d, t); err != nil {
-			return fmt.Errorf("%s: %w", f.name, err)
-		}
-	}
-	d.fillSteps()
-	if d.outputOf != nil {
-		if t.Output, err = outputFrom(t, d.outputOf); err != nil {
-			return err
-		}
-	}
-	if t.Attempts, err = triedFrom(t, d.tried); err != nil {
-		return err
-	}
-	taskFields.fill(t, seen, d.schema)
-	return nil
-}
-
-// place is where a step stands in the definition and in the document, and which members it had.
-type place struct {
-	n, at int
-	seen  uint64
-}
-
-// rooms are where steps are read to, until it is known how many there are.
-var rooms = sync.Pool{New: func() any { return new([]core.Step) }}
+// decoder fills a task.
+type decoder struct{ task *core.Task }
 
 // steps reads the steps, and puts them into the order of the definition.
-func (d *decoder) steps() error {
-	room, _ := rooms.Get().(*[]core.Step)
-	steps, places, ordered := (*room)[:0], make([]place, 0, max(4, cap(*room))), true
-	defer func() {
-		clear(steps)
-		*room = steps
-		rooms.Put(room)
-	}()
-	s := &step{task: d.task, schema: d.schema}
-	err := d.r.Open()
-	for err == nil && d.r.Next() {
-		name := string(d.r.Name())
-		if slices.ContainsFunc(steps, func(s core.Step) bool { return s.Name == name }) {
-			return fmt.Errorf("step %q stands there twice", name)
-		}
-		p := place{at: len(steps)}
-		steps = append(steps, core.Step{Name: name})
-		s.Step, s.n = &steps[p.at], 0
-		if p.seen, err = stepFields.read(d, s, &s.Unknown); err != nil {
-			err = fmt.Errorf("step %q: %w", name, err)
-		}
-		p.n = s.n
-		ordered = ordered && (p.at == 0 || places[p.at-1].n <= p.n)
-		places = append(places, p)
-	}
-	if err = cmp.Or(err, d.r.Err); err != nil {
+func (d *decoder) steps(v []byte) error {
+	members, err := rawjson.Members(v)
+	if err != nil {
 		return err
 	}
-	if !ordered {
-		slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(a.n, b.n) })
+	type place struct {
+		n    int
+		step core.Step
 	}
-	d.task.Steps = make([]core.Step, len(steps))
-	for i, p := range places {
-		d.task.Steps[i] = steps[p.at]
+	places := make([]place, 0, len(members))
+	// in any order: they are sorted below
+	for name, text := range members {
+		p := place{step: core.Step{Name: name}}
+		s := step{Step: &p.step}
+		if err := stepFields.read(d, &s, text, &p.step.Unknown); err != nil {
+			return fmt.Errorf("step %q: %w", name, err)
+		}
+		p.n = s.n
+		places = append(places, p)
 	}
-	d.places = places
+	slices.SortFunc(places, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.n, b.n), cmp.Compare(a.step.Name, b.step.Name))
+	})
+	d.task.Steps = make([]core.Step, len(places))
+	for i := range places {
+		d.task.Steps[i] = places[i].step
+	}
 	return nil
 }
 
-// fillSteps sets one member after the other in all steps, because what is assumed of a step may depend
-// on what stands in another.
-func (d *decoder) fillSteps() {
-	s := &step{task: d.task, schema: d.schema}
-	for i := range stepFields.fields {
-		for at, p := range d.places {
-			if stepFields.fills(i, p.seen, d.schema) {
-				s.Step, s.n = &d.task.Steps[at], at
-				stepFields.fields[i].fill(s)
-			}
-		}
-	}
-}
+// after reads a time in milliseconds after Created.
+func (d *decoder) after(v []byte) (core.Time, error) { return d.since(d.task.Created, v) }
 
-// after reads a time in milliseconds after Created, or one that says itself when it is.
-func (d *decoder) after(v []byte) (core.Time, error) {
-	if v[0] == '"' || string(v) == "null" {
-		return readMoment(v)
-	}
-	ms, err := readInt[int64](v)
+// instant reads a time in milliseconds since 1970.
+func (d *decoder) instant(v []byte) (core.Time, error) { return d.since(0, v) }
+
+func (*decoder) since(begin core.Time, v []byte) (core.Time, error) {
+	ms, err := readInt[core.Time](v)
 	if err != nil {
 		return 0, err
 	}
-	const span = 253402300799999 // all that is in range
-	if t := d.task.Created + core.Time(ms); ms >= -span && ms <= span && t.InRange() {
+	if t := begin + ms; t.InRange() {
 		return t, nil
 	}
 	return 0, errRange
@@ -186,7 +103,7 @@ func readText[T ~string](v []byte) (T, error) {
 	if string(v) == "null" {
 		return "", nil
 	}
-	s, err := rawjson.Unquote(v)
+	s, err := jsontext.AppendUnquote(nil, v)
 	return T(s), err
 }
 

@@ -7,27 +7,16 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// TaskSchema is the highest major version of the stored document that this program reads. EncodeTask writes usualSchema, but for a
-// task with an input that an operator has given: an older program would send the definition's under the same key (P51).
-const (
-	TaskSchema  = 3
-	usualSchema = 2
-)
-
-func schemaOf(t *core.Task) int {
-	if slices.ContainsFunc(t.Steps, func(s core.Step) bool { return s.Corrected != nil }) {
-		return TaskSchema
-	}
-	return usualSchema
-}
+// TaskSchema is the major version of the stored document that this program reads and writes.
+const TaskSchema = 1
 
 // ErrNewerTask: the document is of a newer major schema; nothing may be decided on it here.
 var ErrNewerTask = errors.New("stored task has a newer schema than this program knows; deploy the newer program, nothing was changed")
@@ -36,16 +25,15 @@ var errRange = errors.New("a time is outside of the years 1970 to 9999; check th
 
 var errNegative = errors.New("a number of children is negative")
 
-// EncodeTask writes the stored document: JSON with the members of taskFields and stepFields, in the
-// order of their names.
+// EncodeTask writes the stored document: JSON with the members of taskFields and stepFields.
 //
 // It fails only for a time past the year 9999 or before 1970, or an output that is not JSON.
 func EncodeTask(t *core.Task) ([]byte, error) {
 	w, _ := writers.Get().(*writer)
-	*w = writer{b: w.b[:0], order: w.order[:0], created: t.Created}
+	*w = writer{b: w.b[:0], created: t.Created}
 	taskFields.write(w, t, t.Unknown)
 	b, err := slices.Clone(w.b), w.err
-	if w.step = (step{}); cap(w.b) <= maxKept {
+	if cap(w.b) <= maxKept {
 		writers.Put(w)
 	}
 	return b, err
@@ -54,8 +42,6 @@ func EncodeTask(t *core.Task) ([]byte, error) {
 // writer appends JSON members; it remembers the first error.
 type writer struct {
 	b       []byte
-	order   []int // of the steps, by name
-	step    step  // that is being written
 	created core.Time
 	err     error
 }
@@ -72,7 +58,7 @@ type label struct {
 }
 
 func labelOf(name string) label {
-	return label{name, string(rawjson.AppendString(nil, name)) + ":"}
+	return label{name, string(appendText(nil, name)) + ":"}
 }
 
 // name begins a member.
@@ -87,14 +73,15 @@ func (w *writer) next() {
 	}
 }
 
-func (w *writer) text(name *label, v string) {
-	w.name(name)
-	w.b = rawjson.AppendString(w.b, v)
+// appendText writes a string; what is not UTF-8 in it becomes U+FFFD.
+func appendText(b []byte, s string) []byte {
+	b, _ = jsontext.AppendQuote(b, s)
+	return b
 }
 
-func (w *writer) null(name *label) {
+func (w *writer) text(name *label, v string) {
 	w.name(name)
-	w.b = append(w.b, "null"...)
+	w.b = appendText(w.b, v)
 }
 
 func (w *writer) integer(name *label, v int64) {
@@ -118,20 +105,26 @@ func (w *writer) moment(name *label, t core.Time) {
 	w.b = append(w.b, '"')
 }
 
-// after writes t as milliseconds after Created; null is "none" where a reader assumes another time.
-func (w *writer) after(name *label, t core.Time) {
-	switch {
-	case t == 0:
-		w.null(name)
-	case !t.InRange():
+// instant writes t as milliseconds since 1970.
+func (w *writer) instant(name *label, t core.Time) {
+	if !t.InRange() {
 		w.fail(fmt.Errorf("encode task: %s: %w", name.text, errRange))
-	default:
-		w.integer(name, int64(t-w.created))
+		return
 	}
+	w.integer(name, int64(t))
+}
+
+// after writes t as milliseconds after Created.
+func (w *writer) after(name *label, t core.Time) {
+	if !t.InRange() {
+		w.fail(fmt.Errorf("encode task: %s: %w", name.text, errRange))
+		return
+	}
+	w.integer(name, int64(t-w.created))
 }
 
 func (w *writer) raw(name *label, v json.RawMessage) {
-	if !rawjson.Valid(v) {
+	if !jsontext.Value(v).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) {
 		w.fail(fmt.Errorf("encode task: %s is not JSON; the agent must answer JSON", name.text))
 		return
 	}
@@ -162,29 +155,19 @@ func (w *writer) fail(err error) {
 // stepsField are the steps, by their names.
 func stepsField() field[core.Task] {
 	return field[core.Task]{
-		name: "Steps", says: "each step by its name, see below", waits: true,
-		put: (*writer).steps, take: func(d *decoder, _ *core.Task) error { return d.steps() },
+		name: "Steps", says: "each step by its name, see below",
+		put: (*writer).steps, take: func(d *decoder, _ *core.Task, v []byte) error { return d.steps(v) },
 	}
 }
 
 func (w *writer) steps(name *label, t *core.Task) {
 	w.name(name)
 	w.b = append(w.b, '{')
-	for i := range t.Steps {
-		w.order = append(w.order, i)
-	}
-	slices.SortFunc(w.order, func(a, b int) int { return strings.Compare(t.Steps[a].Name, t.Steps[b].Name) })
-	for _, n := range w.order {
-		w.step = step{Step: &t.Steps[n], n: n, task: t, schema: TaskSchema}
+	for n := range t.Steps {
+		s := step{&t.Steps[n], n}
 		w.next()
-		w.b = append(rawjson.AppendString(w.b, w.step.Name), ':')
-		stepFields.write(w, &w.step, w.step.Unknown)
+		w.b = append(appendText(w.b, s.Name), ':')
+		stepFields.write(w, &s, s.Unknown)
 	}
 	w.b = append(w.b, '}')
-}
-
-// unknown writes a member of a newer version.
-func (w *writer) unknown(name string, of map[string]json.RawMessage) {
-	l := labelOf(name)
-	w.raw(&l, of[name])
 }

@@ -105,15 +105,16 @@ func TestLoadOfSome(t *testing.T) {
 func TestWhatIsKept(t *testing.T) {
 	s, under := open(10, 0)
 	create(t, s, "o-1")
-	if err := s.Commit(ctx, []state.Change{{Task: task("o-1", 2)}})[0]; err != nil {
+	if err := s.Commit(ctx, []state.Change{{Task: apart("o-1", 2)}})[0]; err != nil {
 		t.Fatal(err)
 	}
 	end := ended("o-1", 3)
+	end.ContentHash = apart("o-1", 3).ContentHash
 	end.ResendAt, end.Due = born+5, born+5
 	if err := s.Commit(ctx, []state.Change{{Task: end}})[0]; err != nil {
 		t.Fatal(err)
 	}
-	if b, err := s.LoadOrder(ctx, "o-1"); string(b) != `{"n":1}` || err != nil || under.orders != 0 {
+	if b, err := s.Order(ctx, load(t, s, "o-1")); string(b) != `{"n":1}` || err != nil || under.orders != 0 {
 		t.Errorf("%q, %v, %d loads", b, err, under.orders)
 	}
 	if got := load(t, s, "o-1"); got.Version != 3 || under.loads != 0 {
@@ -128,12 +129,16 @@ func TestWhatIsKept(t *testing.T) {
 	if load(t, s, "o-1"); s.Cached("o-1") != nil {
 		t.Error("an end that was loaded is kept")
 	}
-	tomb := task("o-2", 1)
-	if err := s.Commit(ctx, []state.Change{{Task: tomb, Order: &port.Order{ID: "o-2", Created: born.Std()}}})[0]; err != nil {
-		t.Fatal(err)
-	}
-	if b, err := s.LoadOrder(ctx, "o-2"); len(b) != 0 || err != nil {
-		t.Errorf("%q, %v", b, err)
+	inline := apart("o-2", 1)
+	inline.Order = []byte(`{"n":2}`)
+	for _, task := range []*core.Task{inline, task("o-3", 1)} { // the other one is a tombstone
+		if err := s.Commit(ctx, []state.Change{{Task: task, Order: task.Order}})[0]; err != nil {
+			t.Fatal(err)
+		}
+		s.Forget(task.OrderID)
+		if b, err := s.Order(ctx, load(t, s, task.OrderID)); string(b) != string(task.Order) || err != nil || under.orders != 0 {
+			t.Errorf("%q, %v, %d loads", b, err, under.orders)
+		}
 	}
 }
 
@@ -155,7 +160,7 @@ func TestStoreThatAnswersTooFew(t *testing.T) {
 	}
 	first, second := task("o-1", 1), task("o-2", 1)
 	errs := s.Commit(ctx, []state.Change{
-		{Task: first, Order: &port.Order{ID: "o-1", Created: born.Std()}}, {Task: second, Order: &port.Order{ID: "o-2", Created: born.Std()}},
+		{Task: first}, {Task: second},
 	})
 	if errs[0] != nil || errs[1] == nil || !strings.Contains(errs[1].Error(), `task "o-2", version 1`) || s.Cached("o-2") != nil {
 		t.Errorf("%v", errs)
@@ -175,7 +180,7 @@ func (d *down) Load(ctx context.Context, ids []string) ([]*port.Record, []error)
 	return make([]*port.Record, len(ids)), slices.Repeat([]error{d.err}, len(ids))
 }
 
-func (d *down) LoadOrder(ctx context.Context, _ string) (*port.Order, error) {
+func (d *down) Content(ctx context.Context, _, _ string) ([]byte, error) {
 	d.seen = append(d.seen, ctx)
 	return nil, d.err
 }
@@ -217,7 +222,7 @@ func TestStoreThatCannotBeReached(t *testing.T) {
 		})
 		calls := map[string]func() error{
 			`load task "o-2"`:  func() error { return s.Load(given, []string{"o-1", "o-2"})[1].Err },
-			`load order "o-1"`: func() error { _, err := s.LoadOrder(given, "o-1"); return err },
+			`load order "o-1"`: func() error { _, err := s.Order(given, apart("o-1", 1)); return err },
 			`commit task "o-1", version 2`: func() error {
 				return s.Commit(given, []state.Change{{Task: task("o-1", 2)}})[0]
 			},
@@ -249,12 +254,11 @@ func TestStoreThatCannotBeReached(t *testing.T) {
 	}
 }
 
-// A first version comes with its order, a later one without; all else is a mistake of the caller.
+// Versions begin at 1, and a first version that keeps its order apart comes with it; all else is a mistake of the caller.
 func TestVersionsAndOrders(t *testing.T) {
-	order := &port.Order{ID: "o-1", Created: born.Std()}
-	for i, c := range []state.Change{{Task: task("o-1", 0)}, {Task: task("o-1", 0), Order: order}, {Task: task("o-1", -1)}, {Task: task("o-1", 1)}, {Task: task("o-1", 2), Order: order}} {
+	for i, c := range []state.Change{{Task: task("o-1", 0)}, {Task: task("o-1", -1)}, {Task: apart("o-1", 1)}} {
 		s, under := open(10, 0)
-		if err := s.Commit(ctx, []state.Change{c})[0]; err == nil || !strings.Contains(err.Error(), "a first version comes with its order") {
+		if err := s.Commit(ctx, []state.Change{c})[0]; err == nil || !strings.Contains(err.Error(), []string{"versions begin at 1", "versions begin at 1", "needs its bytes"}[i]) {
 			t.Errorf("%d: %v", i, err)
 		}
 		if records, errs := under.Store.Load(ctx, []string{"o-1"}); errs[0] != nil || records[0] != nil || s.Cached("o-1") != nil {
@@ -268,17 +272,17 @@ func TestBytesBoundTheCache(t *testing.T) {
 	body := json.RawMessage(`"` + strings.Repeat("x", 10_000) + `"`)
 	for name, fill := range map[string]func(s *state.Store, id string) error{
 		"orders": func(s *state.Store, id string) error {
-			return s.Commit(ctx, []state.Change{{Task: task(id, 1), Order: &port.Order{ID: id, Body: body, Created: born.Std()}}})[0]
+			return s.Commit(ctx, []state.Change{{Task: apart(id, 1), Order: body}})[0]
 		},
 		"outputs of steps": func(s *state.Store, id string) error {
 			next := task(id, 1)
 			next.Steps[0].Output = body
-			return s.Commit(ctx, []state.Change{{Task: next, Order: &port.Order{ID: id, Created: born.Std()}}})[0]
+			return s.Commit(ctx, []state.Change{{Task: next}})[0]
 		},
 		"outputs of workflows": func(s *state.Store, id string) error {
 			next := task(id, 1)
 			next.Output = body
-			return s.Commit(ctx, []state.Change{{Task: next, Order: &port.Order{ID: id, Created: born.Std()}}})[0]
+			return s.Commit(ctx, []state.Change{{Task: next}})[0]
 		},
 	} {
 		s, _ := open(100, 50_000)

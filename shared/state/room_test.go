@@ -443,8 +443,8 @@ func TestTheReserveCountsEveryMember(t *testing.T) {
 	}
 	look("task", reflect.ValueOf(longest))
 	want := []string{
-		"task Verdicts Accepted", "task Verdicts By", "task Verdicts Note", "task Attempts Undo",
-		"task Attempts Agent", "task Attempts Code", "task UndoneFor Text", "task Output", "task Removed",
+		"task ContentHash", "task Verdicts Accepted", "task Verdicts By", "task Verdicts Note", "task Attempts Undo",
+		"task Attempts Agent", "task Attempts Code", "task UndoneFor Text", "task Erased", "task Output", "task Removed",
 		"task Steps Output", "task Steps Error Message", "task Steps Corrected", "task Steps Progress",
 		"task Steps Answers", "task Steps Children", "task Steps Unknown", "task Unknown",
 	}
@@ -467,7 +467,7 @@ func TestTheReserveCountsEveryMember(t *testing.T) {
 
 // P40: what a step keeps of its children is bounded, however many there are.
 func TestTheReserveCountsChildren(t *testing.T) {
-	def := &core.Definition{Schema: 2, Name: "full", Steps: []core.StepDefinition{{Name: "one", Each: &core.Each{Concurrency: 1, Collect: true}}}}
+	def := &core.Definition{Schema: 1, Name: "full", Steps: []core.StepDefinition{{Name: "one", Each: &core.Each{Concurrency: 1, Collect: true}}}}
 	def.Link()
 	var longest *core.Task
 	n := core.SizeLimit{Size: func(task *core.Task) int { longest = task; return state.Size(task) }}.Reserve(def)
@@ -536,7 +536,7 @@ func TestDoneThatDoesNotFit(t *testing.T) {
 			}
 			def.Link()
 			const now = 1_800_000_000_000
-			task := &core.Task{OrderID: "o-1", Version: 4, Workflow: "full", ProcessState: c.task, Phase: c.phase, Created: now - 100_000, Claims: 2,
+			task := &core.Task{OrderID: "o-1", Version: 4, Workflow: "full", ProcessState: c.task, Phase: c.phase, Created: now - 100_000,
 				Steps: []core.Step{
 					{Name: "one", State: core.Processed, Attempt: 1, First: 1, Output: text(100), FinishedAt: now - 1000},
 					{Name: "two", State: core.Processing, Attempt: 2, First: 2, FirstAt: now - 9000, ClaimedAt: now - 9000, CompleteBy: now + 9000, StopBy: now - 500, QuietBy: now - 500},
@@ -580,7 +580,7 @@ func TestEffectThatDoesNotFitTakesTheProof(t *testing.T) {
 		}}
 		def.Link()
 		const now = 1_800_000_000_000
-		task := &core.Task{OrderID: "o-1", Version: 4, Workflow: "full", ProcessState: core.Processing, Created: now - 100_000, Claims: 1, Steps: []core.Step{
+		task := &core.Task{OrderID: "o-1", Version: 4, Workflow: "full", ProcessState: core.Processing, Created: now - 100_000, Steps: []core.Step{
 			{Name: "pay", State: core.Pending, Attempt: 2, First: 1, FailureCount: 2, FirstAt: now - 9000, ClaimedAt: now - 9000, WakeAt: now + 1000, CompleteBy: now + 9000, QuietBy: now - 500, NoEffect: now - 700},
 		}}
 		d, err := core.Decide(def, []byte(`{}`), task, core.Reply{Step: "pay", Attempt: attempt, Operation: core.Do, Outcome: core.OutcomeDone, Output: text(port.MaxDocument)},

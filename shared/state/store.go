@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -31,6 +32,8 @@ type Config struct {
 	CacheTasks int
 	// Limit is the largest document that is written, in bytes; 0: port.MaxDocument.
 	Limit int
+	// Inline is the longest order that stands in its document, in bytes; 0: core.InlineOrder of its definition.
+	Inline int
 	// CacheBytes bounds the orders and outputs kept with them, in bytes; 0: 64 MiB.
 	CacheBytes int
 }
@@ -59,7 +62,9 @@ func New(cfg Config) *Store {
 var Room = core.SizeLimit{Limit: port.MaxDocument, Size: Size}
 
 // Room is what a decision must know of the documents of this store.
-func (s *Store) Room() core.SizeLimit { return core.SizeLimit{Limit: s.cfg.Limit, Size: Size} }
+func (s *Store) Room() core.SizeLimit {
+	return core.SizeLimit{Limit: s.cfg.Limit, Size: Size, Inline: s.cfg.Inline}
+}
 
 // Size is the length of a task's document; 0 where it cannot be written, which a commit reports.
 func Size(t *core.Task) int {
@@ -130,21 +135,39 @@ func taskOf(r *port.Record) (*core.Task, error) {
 	return t, nil
 }
 
-// LoadOrder answers the order's own bytes, empty for a tombstone (P17). port.ErrNotFound.
-func (s *Store) LoadOrder(ctx context.Context, id string) ([]byte, error) {
+// Order returns a task's order as submitted, empty after a Cancel that came before its order (P17). It reads the
+// store only if the order is kept apart. port.ErrNotFound.
+func (s *Store) Order(ctx context.Context, t *core.Task) ([]byte, error) {
+	if !t.Apart() {
+		return t.Order, nil
+	}
 	if s.cache != nil {
-		if b := s.cache.order(id); b != nil {
+		if b := s.cache.order(t.OrderID); b != nil {
 			return b, nil
 		}
 	}
-	o, err := s.cfg.Store.LoadOrder(ctx, id)
+	content, err := OrderOf(ctx, s.cfg.Store, t)
+	if err == nil && s.cache != nil {
+		s.cache.setOrder(t.OrderID, content)
+	}
+	return content, err
+}
+
+// contents is the part of port.Store that reads orders which are kept apart.
+type contents interface {
+	Content(ctx context.Context, id, hash string) ([]byte, error)
+}
+
+// OrderOf returns a task's order as submitted, for readers that cache nothing. port.ErrNotFound.
+func OrderOf(ctx context.Context, s contents, t *core.Task) ([]byte, error) {
+	if !t.Apart() {
+		return t.Order, nil
+	}
+	content, err := s.Content(ctx, t.OrderID, t.ContentHash)
 	if err != nil {
-		return nil, fmt.Errorf("load order %q: %w", id, err)
+		return nil, fmt.Errorf("load order %q: %w", t.OrderID, err)
 	}
-	if s.cache != nil && len(o.Body) > 0 {
-		s.cache.setOrder(id, o.Body)
-	}
-	return o.Body, nil
+	return content, nil
 }
 
 // Cached answers what is kept of a task, nil where nothing is; it asks no store.
@@ -163,11 +186,11 @@ func (s *Store) Forget(id string) {
 }
 
 // Change is one conditional write: Task.Version is the new version, one above the stored one.
-// Version 1 creates the task together with its order.
 type Change struct {
 	Task   *core.Task
-	Before *core.Task  // version that Task replaces, for OnCommit only; nil with Version 1
-	Order  *port.Order // set only with Version 1
+	Before *core.Task // version that Task replaces, for OnCommit only; nil with Version 1
+	// Order is the order as submitted. It is stored if Version is 1 and the task keeps it apart.
+	Order []byte
 }
 
 // Commit stores the changes, each on its own; the errors stand at their places, as those of
@@ -215,8 +238,8 @@ func (s *Store) Commit(ctx context.Context, changes []Change) []error {
 
 func (s *Store) writeOf(c Change) (port.Write, error) {
 	t := c.Task
-	if t.Version < 1 || (t.Version == 1) != (c.Order != nil) {
-		return port.Write{}, fmt.Errorf("commit task %q: version %d; a first version comes with its order, a later one without", t.OrderID, t.Version)
+	if t.Version < 1 {
+		return port.Write{}, fmt.Errorf("commit task %q: version %d; versions begin at 1", t.OrderID, t.Version)
 	}
 	doc, err := EncodeTask(t)
 	if err != nil {
@@ -226,14 +249,22 @@ func (s *Store) writeOf(c Change) (port.Write, error) {
 		return port.Write{}, fmt.Errorf("commit task %q: its document has %d bytes, the limit is %d: %w", t.OrderID, len(doc), s.cfg.Limit, port.ErrTooLarge)
 	}
 	bucket, at := core.Index(t)
-	return port.Write{
+	w := port.Write{
 		Record: port.Record{
 			ID: t.OrderID, Version: t.Version, State: string(t.ProcessState), Workflow: t.Workflow,
 			Created: t.Created.Std(), Bucket: port.Bucket(bucket), IndexAt: at.Std(), Document: doc,
 		},
 		Expected: t.Version - 1,
-		Order:    c.Order,
-	}, nil
+		Hash:     t.ContentHash,
+		Apart:    t.Apart(),
+	}
+	if t.Version == 1 || w.Record.Bucket == port.NoBucket { // a store keeps it of an order that has expired (P26)
+		w.Hash = message.HashOf(t)
+	}
+	if w.Apart && t.Version == 1 {
+		w.Content = c.Order
+	}
+	return w, nil
 }
 
 // Definition answers the definition that a task pins: nil for "" (a tombstone). port.ErrNotFound

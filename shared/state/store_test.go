@@ -45,11 +45,11 @@ func (s *counting) Load(ctx context.Context, ids []string) ([]*port.Record, []er
 	return rs, errs
 }
 
-func (s *counting) LoadOrder(ctx context.Context, id string) (*port.Order, error) {
+func (s *counting) Content(ctx context.Context, id, hash string) ([]byte, error) {
 	s.mu.Lock()
 	s.orders++
 	s.mu.Unlock()
-	return s.Store.LoadOrder(ctx, id)
+	return s.Store.Content(ctx, id, hash)
 }
 
 func (s *counting) Commit(ctx context.Context, writes []port.Write) []error {
@@ -72,9 +72,16 @@ func task(id string, version int64) *core.Task {
 		Steps: []core.Step{{Name: "a", State: core.Processing, CompleteBy: born + 1000}}}
 }
 
+// apart is a task that keeps its order apart.
+func apart(id string, version int64) *core.Task {
+	t := task(id, version)
+	t.ContentHash = strings.Repeat("f", 64)
+	return t
+}
+
 func create(t testing.TB, s *state.Store, id string) {
 	t.Helper()
-	if err := s.Commit(ctx, []state.Change{{Task: task(id, 1), Order: &port.Order{ID: id, Body: []byte(`{"n":1}`), Created: born.Std()}}})[0]; err != nil {
+	if err := s.Commit(ctx, []state.Change{{Task: apart(id, 1), Order: []byte(`{"n":1}`)}})[0]; err != nil {
 		t.Fatal(err)
 	}
 }
@@ -121,8 +128,8 @@ func TestCommitErrorsStandAtTheirPlaces(t *testing.T) {
 	unwritable := task("o-1", 2)
 	unwritable.Output = json.RawMessage(`{`)
 	errs := s.Commit(ctx, []state.Change{
-		{Task: huge}, {Task: task("o-1", 5)}, {Task: unwritable}, {Task: task("o-1", 2)}, {Task: task("o-2", 1)},
-		{Task: task("o-1", 1), Order: &port.Order{ID: "o-1", Created: born.Std()}}, {Task: task("o-3", 2)},
+		{Task: huge}, {Task: task("o-1", 5)}, {Task: unwritable}, {Task: task("o-1", 2)}, {Task: apart("o-2", 1)},
+		{Task: task("o-1", 1)}, {Task: task("o-3", 2)},
 	})
 	for i, want := range []error{port.ErrTooLarge, port.ErrConflict, nil, nil, nil, port.ErrExists, port.ErrNotFound} {
 		if want != nil && !errors.Is(errs[i], want) || (i == 2 || i == 4) && errs[i] == nil || i == 3 && errs[i] != nil {
@@ -143,7 +150,6 @@ func TestLoadReportsTheBadBesideTheGood(t *testing.T) {
 		under.Store.Commit(ctx, []port.Write{
 			{
 				Record: port.Record{ID: id, Version: 1, Document: []byte(doc), Created: born.Std()},
-				Order:  &port.Order{ID: id, Created: born.Std()},
 			},
 		})
 	}
@@ -154,7 +160,6 @@ func TestLoadReportsTheBadBesideTheGood(t *testing.T) {
 	under.Store.Commit(ctx, []port.Write{
 		{
 			Record: port.Record{ID: "o-old", Version: 1, Document: doc, Created: born.Std()},
-			Order:  &port.Order{ID: "o-old", Created: born.Std()},
 		},
 	})
 	if l := s.Load(ctx, []string{"o-old"}); !errors.Is(l[0].Err, port.ErrDamaged) {
@@ -203,6 +208,9 @@ func TestDefinitionsAreStoredBeforeTheyArePinned(t *testing.T) {
 	if _, err := s.Current(ctx, "missing"); !errors.Is(err, state.ErrUnknownWorkflow) {
 		t.Errorf("%v", err)
 	}
+	if broken := (&state.BrokenWorkflow{Name: "order", Problem: "it has no steps"}).Error(); broken != `workflow "order" is broken: it has no steps` {
+		t.Error(broken)
+	}
 	d, err := s.Current(ctx, "order")
 	if err != nil || d != current {
 		t.Fatalf("%v %v", d, err)
@@ -239,7 +247,7 @@ func TestCache(t *testing.T) {
 	if load(t, s, "o-1").Version != 1 || under.loads != 0 {
 		t.Errorf("%d loads of what was just stored", under.loads)
 	}
-	if b, err := s.LoadOrder(ctx, "o-1"); string(b) != `{"n":1}` || err != nil || under.orders != 0 {
+	if b, err := s.Order(ctx, apart("o-1", 1)); string(b) != `{"n":1}` || err != nil || under.orders != 0 {
 		t.Errorf("%q %v, %d loads", b, err, under.orders)
 	}
 	s.Forget("o-1")
@@ -248,7 +256,7 @@ func TestCache(t *testing.T) {
 		t.Errorf("%d loads", under.loads)
 	}
 	for range 2 {
-		if _, _ = s.LoadOrder(ctx, "o-1"); under.orders != 1 {
+		if _, _ = s.Order(ctx, apart("o-1", 1)); under.orders != 1 {
 			t.Errorf("%d orders loaded", under.orders)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -33,7 +34,7 @@ func Detailed(t *core.Task, def *core.Definition, order json.RawMessage, now tim
 	v := Of(t, def)
 	v.Accepts, v.AcceptsLater = accepts(t, def, order, core.TimeOf(now))
 	v.Messages = messagesOf(t, def)
-	if def == nil || order == nil {
+	if def == nil || order == nil || movedAfterEnd(t) {
 		return v
 	}
 	for i := range v.Steps {
@@ -45,6 +46,14 @@ func Detailed(t *core.Task, def *core.Definition, order json.RawMessage, now tim
 		}
 	}
 	return v
+}
+
+// movedAfterEnd reports whether a Compensated task was moved to another definition (P49), which counts for its next run. The definition does
+// not show what the last run gave to its agents, or whom it notified.
+func movedAfterEnd(t *core.Task) bool {
+	return t.ProcessState == core.Compensated && slices.ContainsFunc(t.Verdicts, func(v core.Verdict) bool {
+		return v.Command == "move" && v.Accepted && v.At >= t.Ended
+	})
 }
 
 // Pinned notes which definition new orders get, if t, of which v is the view, runs another one and has not ended for good, and
@@ -188,7 +197,7 @@ func quietFrom(t *core.Task, def *core.Definition, step string) (from core.Time)
 	}
 	for i := range t.Steps {
 		if s := &t.Steps[i]; s.Attempted() && (step == "" || step == s.Name) {
-			from = max(from, s.LastStopBy.Add(def.Agents[def.Steps[i].Agent].ClockSkew)+1)
+			from = max(from, s.LastStop().Add(def.Agents[def.Steps[i].Agent].ClockSkew)+1)
 		}
 	}
 	return from

@@ -26,7 +26,7 @@ func stopped(keyRetention core.Duration) (*core.Task, *core.Definition) {
 	d.Link()
 	return &core.Task{OrderID: "o-1", Version: 4, Workflow: "order", Definition: "abc", ProcessState: core.Error, Phase: core.Forward, Command: 2, Created: t0, Ended: t0 + 5000,
 		EndStep: "charge", EndCode: "timeout", EndText: "no answer",
-		Steps: []core.Step{{Name: "charge", State: core.Failed, Attempt: 1, First: 1, FirstAt: t0, ClaimedAt: t0, LastStopBy: t0 + 60_000, QuietBy: t0 + 60_000, FailureCount: 1}}}, d
+		Steps: []core.Step{{Name: "charge", State: core.Failed, Attempt: 1, First: 1, FirstAt: t0, ClaimedAt: t0, QuietBy: t0 + 60_000, FailureCount: 1}}}, d
 }
 
 // What a task accepts is what the decision says, at that time: not a rule of this package.
@@ -114,6 +114,31 @@ func TestInputs(t *testing.T) {
 	task.ProcessState, task.Phase = core.Processing, ""
 	if got := view.Detailed(task, def, json.RawMessage(`{"card":"c-1"}`), t0.Std()).Steps[0].Input; got != nil {
 		t.Errorf("no agent was asked yet: %s", got)
+	}
+}
+
+// P49: the definition that an undone order was moved to holds for its next run. It does not show what the last run gave to its agents,
+// and no alert that the last run did not send.
+func TestAnUndoneOrderThatWasMovedShowsWhatItsRunDid(t *testing.T) {
+	task, def := stopped(0)
+	def.AlertUndone = true
+	task.ProcessState, task.Phase, task.Why, task.Steps[0].State = core.Compensated, "", core.WhyFailure, core.Failed
+	for _, x := range []struct {
+		name    string
+		verdict core.Verdict
+		shown   bool
+	}{
+		{"not moved", core.Verdict{ID: "r", Command: "resubmit", Accepted: false, At: task.Ended + 1}, true},
+		{"the move was refused", core.Verdict{ID: "m", Command: "move", Accepted: false, At: task.Ended + 1}, true},
+		{"moved in the run before", core.Verdict{ID: "m", Command: "move", Accepted: true, At: task.Ended - 1}, true},
+		{"moved after its end", core.Verdict{ID: "m", Command: "move", Accepted: true, At: task.Ended + 1}, false},
+	} {
+		task.Verdicts = []core.Verdict{x.verdict}
+		v := view.Detailed(task, def, json.RawMessage(`{"card":"c-1"}`), t0.Std())
+		alerted := slices.ContainsFunc(v.Messages, func(m view.Message) bool { return m.Kind == view.MessageAlert })
+		if input := v.Steps[0].Input != nil; input != x.shown || alerted != x.shown {
+			t.Errorf("%s: the input is shown: %t, an alert is listed: %t; want %t", x.name, input, alerted, x.shown)
+		}
 	}
 }
 

@@ -140,6 +140,9 @@ func TestShown(t *testing.T) {
 	show("processed", x, def)
 	x.ProcessState, x.Closing = core.Closed, &core.Closing{By: "ann", Reason: "refunded"}
 	show("closed", x, def)
+	x.ProcessState, x.Erased = core.Processed, &core.Erasure{By: "ann", Reason: "asked to", At: second(800)}
+	x.Verdicts = []core.Verdict{{ID: "e-1", Command: "erase", Accepted: true, By: "ann", Note: "asked to", At: second(800)}, {ID: "e-2", Command: "erase", Accepted: true, By: "bob", At: second(900)}}
+	show("erased", x, def)
 	show("cancelled before it came", &core.Task{OrderID: "o", ProcessState: core.Cancelled, Created: second(0), Ended: second(0)}, nil)
 	text, err := json.Marshal(view.DefinitionOf(def))
 	if err != nil {

@@ -106,7 +106,7 @@ func (m *messages) beginning() {
 		m.add(t.Created, sent, MessageStatus, t.ReplyTo, string(core.StatusReceived), nil)
 	}
 	if t.StartSeq > 0 {
-		m.add(t.StartAt, sent, MessageStatus, t.ReplyTo, string(core.StatusStarted), func(x *Message) { x.Seq = t.StartSeq })
+		m.add(t.StartedAt(), sent, MessageStatus, t.ReplyTo, string(core.StatusStarted), func(x *Message) { x.Seq = t.StartSeq })
 	}
 }
 
@@ -138,7 +138,7 @@ func operation(d *core.StepDefinition, undo bool) string {
 
 // step is what the present or last attempt of a step has sent and received.
 func (m *messages) step(s *core.Step, d *core.StepDefinition) {
-	if s.FirstAt == 0 {
+	if s.FirstClaim() == 0 {
 		return
 	}
 	of := func(x *Message) { x.Step, x.Attempt = s.Name, s.Attempt }
@@ -183,8 +183,8 @@ func (m *messages) calls(s *core.Step, d *core.StepDefinition) {
 			}
 		})
 	}
-	if s.Undo && s.FirstAt != s.ClaimedAt && !listed(0, s.FirstAt) {
-		m.add(s.FirstAt, sent, MessageRequest, agent, operation(d, false), func(x *Message) { x.Step = s.Name })
+	if first := s.FirstClaim(); s.Undo && first != s.ClaimedAt && !listed(0, first) {
+		m.add(first, sent, MessageRequest, agent, operation(d, false), func(x *Message) { x.Step = s.Name })
 	}
 	if p := s.Progress; p != nil && s.InFlight() {
 		m.add(p.At, received, MessageProgress, agent, fmt.Sprintf("%d %%", p.Percent), func(x *Message) { last(x); x.Text = p.Note })
@@ -233,7 +233,7 @@ func (m *messages) end() {
 	if t.Parent != nil {
 		m.add(t.Ended, sent, MessageEnd, t.Parent.OrderID, string(core.EndKind(t)), reported)
 	}
-	if core.RaisesAlert(m.def, t) {
+	if core.RaisesAlert(m.def, t) && !movedAfterEnd(t) {
 		m.add(t.Ended, sent, MessageAlert, "", string(t.ProcessState), func(x *Message) { reported(x); x.Code, x.Step = t.EndCode, t.EndStep })
 	}
 }

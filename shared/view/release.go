@@ -21,7 +21,7 @@ const module = "github.com/stepkeeper/stepkeeper"
 
 // Built is the release of the program that calls it, whether it is our own or one that uses our packages.
 func Built() Release {
-	r := Release{Tasks: state.TaskSchema, Messages: message.AnswerSchema}
+	r := Release{Tasks: state.TaskSchema, Messages: message.Schema}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, m := range append(info.Deps, &info.Main) {
 			if m.Path == module {

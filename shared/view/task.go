@@ -30,7 +30,7 @@ type Task struct {
 	Why        core.Why        `json:"why,omitempty" enum:"failure,cancel,operator,deadline,parent" doc:"why it is undone"`
 	Ended      bool            `json:"ended" doc:"nothing more happens without a command"`
 	Run        int             `json:"run" doc:"how often it was started from the beginning, from 0"`
-	Command    int             `json:"command" doc:"number to send back with undo, resubmit, resolve and close"`
+	Command    int             `json:"command" doc:"number to send back with undo, resubmit, resolve, close and erase"`
 	Priority   string          `json:"priority,omitempty"`
 	ReplyTo    string          `json:"replyTo,omitempty" doc:"logical name of the queue that gets the status messages"`
 	Statuses   int             `json:"statuses,omitempty" doc:"how many numbered status messages it has sent"`
@@ -45,6 +45,7 @@ type Task struct {
 	UndoneFor  *TaskError      `json:"undoneFor,omitempty" doc:"why it was undone, where error says why its undo has stopped"`
 	UndoWait   *UndoWait       `json:"undoWait,omitempty" doc:"of an order that is being undone: what that waits for"`
 	Closed     *core.Closing   `json:"closed,omitempty" doc:"of a Closed task: who ended it as it stood, and why"`
+	Erased     *core.Erasure   `json:"erased,omitempty" doc:"who erased its content, inputs, outputs and notes, why and when"`
 	Steps      []Step          `json:"steps" nullable:"false" doc:"in the order of the definition"`
 	Verdicts   []core.Verdict  `json:"verdicts,omitempty" nullable:"false" doc:"answers to the last commands, oldest first"`
 	Attempts   []Attempt       `json:"attempts,omitempty" nullable:"false" doc:"the last 16 that did not end done, oldest first, of all runs"`
@@ -53,7 +54,7 @@ type Task struct {
 	Unchecked  string          `json:"unchecked,omitempty" doc:"of a stack on AWS: why it is not known of all queues that its steps in flight wait for whether something takes from them"`
 	ItemBytes  int             `json:"itemBytes,omitempty" doc:"of a stack on AWS, where a single order was asked for: how large DynamoDB counts its item"`
 	Messages   []Message       `json:"messages,omitempty" nullable:"false" doc:"what it has received and sent, as far as the document has it, earliest first; only where a single order was asked for, without waiting"`
-	Accepts    []Command       `json:"accepts,omitempty" nullable:"false" doc:"commands that would be accepted now; absent also where the answer was waited for"`
+	Accepts    []Command       `json:"accepts,omitempty" nullable:"false" doc:"commands that would be accepted now, but erase; absent also where the answer was waited for"`
 
 	AcceptsLater []LaterCommand `json:"acceptsLater,omitempty" nullable:"false" doc:"commands that would be accepted from a time on, when no call can take effect any more"`
 }
@@ -84,7 +85,7 @@ type Step struct {
 	StopBy     core.Time          `json:"stopBy,omitzero" doc:"no side effect of the present attempt begins later"`
 	WakeAt     core.Time          `json:"wakeAt,omitzero" doc:"it waits until then"`
 	FinishedAt core.Time          `json:"finishedAt,omitzero" doc:"when it became Processed"`
-	Input      json.RawMessage    `json:"input,omitempty" doc:"what its agent is given, once it was attempted; only where a single order was asked for, without waiting"`
+	Input      json.RawMessage    `json:"input,omitempty" doc:"what its agent is given, once it was attempted; only where a single order was asked for, without waiting; absent if the order was undone and then moved"`
 	Output     json.RawMessage    `json:"output,omitempty"`
 	Error      *core.StepError    `json:"error,omitempty" doc:"the last failure"`
 	FailedAs   string             `json:"failedAs,omitempty" doc:"code of the failure after which the step is undone alone and the order goes on without it (onFailure: continue)"`
@@ -276,7 +277,7 @@ func Of(t *core.Task, def *core.Definition) Task {
 		State: t.ProcessState, Phase: t.Phase, Why: t.Why, Ended: Ended(t),
 		Run: t.Run, Command: t.Command, Priority: t.Priority, ReplyTo: t.ReplyTo, Statuses: t.StatusSeq, Reported: t.Ended != 0 && t.ResendAt == 0,
 		CancelSeen: t.CancelAsked, Parent: parentOf(t), Created: t.Created, EndedAt: t.Ended, Deadline: t.Deadline,
-		Output: t.Output, Error: errorOf(core.UndoReason{Step: t.EndStep, Code: t.EndCode, Text: t.EndText}), UndoneFor: errorOf(t.UndoneFor), UndoWait: undoWaitOf(t, def), Closed: t.Closing, Verdicts: t.Verdicts,
+		Output: t.Output, Error: errorOf(core.UndoReason{Step: t.EndStep, Code: t.EndCode, Text: t.EndText}), UndoneFor: errorOf(t.UndoneFor), UndoWait: undoWaitOf(t, def), Closed: t.Closing, Erased: t.Erased, Verdicts: t.Verdicts,
 		Steps: make([]Step, len(t.Steps)),
 	}
 	v.Attempts, v.Earlier = attemptsOf(t, def)
@@ -358,11 +359,11 @@ func errorOf(b core.UndoReason) *TaskError {
 func stepOf(s *core.Step, def *core.StepDefinition) Step {
 	v := Step{
 		Name: s.Name, State: s.State, Attempts: s.Attempt, Failures: s.FailureCount,
-		LockedBy: s.LockedBy, FirstAt: s.FirstAt, ClaimedAt: s.ClaimedAt, CompleteBy: s.CompleteBy,
+		LockedBy: s.LockedBy, FirstAt: s.FirstClaim(), ClaimedAt: s.ClaimedAt, CompleteBy: s.CompleteBy,
 		StopBy: s.StopBy, WakeAt: s.WakeAt, FinishedAt: s.FinishedAt,
 		Output: s.Output, Error: s.Error, FailedAs: s.FailureCode, NoEffect: s.NoEffect, Resolved: s.Resolved, Corrected: s.Corrected, Progress: s.Progress,
 	}
-	undo := Undo{Running: s.Undo, Failures: s.UndoFailures, QuietBy: s.QuietBy}
+	undo := Undo{Running: s.Undo, Failures: s.UndoFailures, QuietBy: s.Quiet()}
 	if def != nil {
 		v.Agent, v.Operation, v.Grade, v.NoReturn = def.AskedAgent(s), def.Operation, def.Grade, def.PointOfNoReturn
 		v.After = def.After

@@ -30,7 +30,13 @@ func Timeline(t Task) []Moment {
 	for i := range t.Steps {
 		stepMoments(&t.Steps[i], add)
 	}
+	if e := t.Erased; e != nil {
+		add(e.At, "", "erased ("+e.By+")", e.Reason)
+	}
 	for _, v := range t.Verdicts {
+		if t.Erased != nil && v.Command == "erase" && v.At == t.Erased.At {
+			continue // it stands there already
+		}
 		answer := "accepted"
 		if !v.Accepted {
 			answer = "refused"

@@ -30,7 +30,7 @@ func undoWaitOf(t *core.Task, def *core.Definition) *UndoWait {
 	case s.Undo:
 		w.For, w.Until = "retry", s.WakeAt
 	default:
-		w.For, w.Until, w.LastEffect = "quiet", s.WakeAt, s.QuietBy
+		w.For, w.Until, w.LastEffect = "quiet", s.WakeAt, s.Quiet()
 	}
 	return &w
 }

@@ -10,9 +10,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/expression"
 )
 
-// Schema is the highest major version of the stored form that this code reads. It writes the lowest that says
-// what there is to say: 1 where every step is a call of one agent without a pollFor and a maxDuration, no expression makes tokens, no undo raises an alert, and no failure is gone on after, so that older code goes on with those.
-const Schema = 2
+// Schema is the major version of the stored form that this code reads and writes.
+const Schema = 1
 
 var (
 	// ErrDamaged: the stored bytes are not the ones that the hash names.
@@ -60,15 +59,7 @@ func Seal(d *core.Definition) error {
 	if err != nil {
 		return err
 	}
-	d.Schema, d.Tokens = 1, x.MakesTokens()
-	if d.Tokens || d.AlertUndone {
-		d.Schema = 2
-	}
-	for i := range d.Steps {
-		if s := &d.Steps[i]; s.Wait != nil || s.Answer != nil || s.Fail != nil || s.Each != nil || len(s.Others) > 0 || s.PollFor > 0 || s.MaxDuration > 0 || s.OnFailure == core.OnFailureContinue {
-			d.Schema = 2
-		}
-	}
+	d.Schema, d.Tokens = Schema, x.MakesTokens()
 	data, err := Encode(d)
 	if err != nil {
 		return err

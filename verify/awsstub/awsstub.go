@@ -202,7 +202,6 @@ type call struct {
 	Key, Item                 Item
 	ConditionExpression       string
 	ExpressionAttributeValues Item
-	TransactItems             []struct{ Put *call }
 	topic, published          string
 }
 
@@ -255,8 +254,6 @@ func (s *Stub) answer(w http.ResponseWriter, operation string, in *call) {
 		_, _ = io.WriteString(w, `{"SecretString":"s3cret"}`)
 	case operation == "GetParameter":
 		_, _ = io.WriteString(w, `{"Parameter":{"Value":"p4ram"}}`)
-	case operation == "TransactWriteItems":
-		s.transact(w, in)
 	case operation == "GetItem" && kept != nil:
 		kept.get(w, in)
 	case operation == "PutItem" && kept != nil:

@@ -1,9 +1,11 @@
 package awsstub
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -18,6 +20,12 @@ func (i Item) text(name string) string {
 		}
 	}
 	return ""
+}
+
+// number is an attribute that is a whole number; 0 if it is not there.
+func (i Item) number(name string) int64 {
+	n, _ := strconv.ParseInt(i.text(name), 10, 64)
+	return n
 }
 
 const conditionFailed = "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"
@@ -51,6 +59,8 @@ func (t *table) put(w http.ResponseWriter, in *call) {
 // met says whether the put's condition holds.
 func met(there Item, in *call) bool {
 	switch {
+	case in.ConditionExpression == "":
+		return true
 	case there == nil:
 		return strings.HasPrefix(in.ConditionExpression, "attribute_not_exists")
 	case strings.Contains(in.ConditionExpression, "#owner = :owner"):
@@ -61,37 +71,16 @@ func met(there Item, in *call) bool {
 	return there.text("Version") == in.ExpressionAttributeValues.text(":expected")
 }
 
-// transact puts all items, or none. Tables that are not kept take everything.
-func (s *Stub) transact(w http.ResponseWriter, in *call) {
-	reasons := make([]map[string]any, len(in.TransactItems))
-	refused := false
-	for i, put := range in.TransactItems {
-		reasons[i] = map[string]any{"Code": "None"}
-		if t := s.kept[put.Put.TableName]; t != nil && !met(t.items[put.Put.Item.text(t.key)], put.Put) {
-			reasons[i], refused = map[string]any{"Code": "ConditionalCheckFailed", "Item": t.items[put.Put.Item.text(t.key)]}, true
-		}
-	}
-	if refused {
-		fail(w, "com.amazonaws.dynamodb.v20120810#TransactionCanceledException", map[string]any{"message": "Transaction cancelled", "CancellationReasons": reasons})
-		return
-	}
-	for _, put := range in.TransactItems {
-		if t := s.kept[put.Put.TableName]; t != nil {
-			t.items[put.Put.Item.text(t.key)] = put.Put.Item
-		}
-	}
-	_ = json.NewEncoder(w).Encode(map[string]any{})
-}
-
 // query answers what stands in a partition of the index, between two times.
 func (t *table) query(w http.ResponseWriter, in *call) {
 	v := in.ExpressionAttributeValues
 	items := []Item{}
 	for _, i := range t.items {
-		if i.text("bucket") == v.text(":bucket") && i.text("dueAt") >= v.text(":start") && i.text("dueAt") <= v.text(":end") {
+		at := i.number("dueAt")
+		if i.text("bucket") == v.text(":bucket") && at >= v.number(":start") && at <= v.number(":end") {
 			items = append(items, Item{t.key: i[t.key], "bucket": i["bucket"], "dueAt": i["dueAt"]})
 		}
 	}
-	slices.SortFunc(items, func(a, b Item) int { return strings.Compare(a.text("dueAt"), b.text("dueAt")) })
+	slices.SortFunc(items, func(a, b Item) int { return cmp.Compare(a.number("dueAt"), b.number("dueAt")) })
 	_ = json.NewEncoder(w).Encode(map[string]any{"Count": len(items), "Items": items})
 }

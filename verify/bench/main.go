@@ -1,25 +1,29 @@
 // Bench measures the embedded runtime and prints what it found, beside a bare floor in the same
 // run: SQLite with group commit and the five durable conditional writes that a sequential
-// four-step order cannot do without. It writes bench.json. It asserts nothing: figures depend on
-// the machine, ratios less so.
+// four-step order cannot do without. The floor is a process of its own with Go's default settings
+// (package floor). It writes bench.json. It asserts nothing: figures depend on the machine, ratios
+// less so.
 package main
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"os/signal"
-	"slices"
+	"runtime/pprof"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/stepkeeper/stepkeeper/dev/embedded"
 )
 
 type options struct {
-	out, binary, only                              string
+	out, binary, floor, only, profile              string
 	orders, repeats, stored, finished              int
 	running, concurrency, timers, routes, children int
 }
@@ -63,12 +67,16 @@ func main() {
 	var o options
 	cmd := &cobra.Command{
 		Use: "bench", Short: "Measure the embedded runtime", SilenceUsage: true, Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), o, cmd.OutOrStdout()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return profiled(o.profile, func() error { return run(cmd.Context(), o, cmd.OutOrStdout()) })
+		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.out, "out", "bench.json", "file for the figures")
 	f.StringVar(&o.binary, "binary", "", "stepkeeper program, for the time until it is ready; empty: that part is left out")
+	f.StringVar(&o.floor, "floor", "", "program of the floor, built from ./verify/bench/floor with -pgo=off")
 	f.StringVar(&o.only, "only", "", "measure one part only: core, throughput, http, alone, ready, memory, sweep, timers, routes, children, stored")
+	f.StringVar(&o.profile, "cpuprofile", "", "file for a CPU profile of the bench; empty means none")
 	f.IntVar(&o.orders, "orders", 30_000, "orders of one repetition")
 	f.IntVar(&o.repeats, "repeats", 3, "repetitions; the median counts")
 	f.IntVar(&o.concurrency, "concurrency", 64, "orders in flight")
@@ -84,12 +92,43 @@ func main() {
 			return restarted(cmd.Context(), args[0], cmd.OutOrStdout())
 		},
 	})
+	cmd.AddCommand(contestantCommand())
+	embedded.SetCollector(os.Getenv)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	if err := cmd.ExecuteContext(ctx); err != nil {
 		os.Exit(1)
 	}
+}
+
+// profiled runs do, and writes a CPU profile of that time to the file unless its name is empty.
+func profiled(file string, do func() error) error {
+	if file == "" {
+		return do()
+	}
+	f, err := os.Create(file) //nolint:gosec // the file that the flag names
+	if err != nil {
+		return err
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	err = do()
+	pprof.StopCPUProfile()
+	return errors.Join(err, f.Close())
+}
+
+func contestantCommand() *cobra.Command {
+	overHTTP := false
+	cmd := &cobra.Command{ // run by make bench-peers, and for a build profile
+		Use: "contestant FOLDER", Hidden: true, Args: cobra.ExactArgs(1), SilenceUsage: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return contestant(cmd.Context(), args[0], overHTTP, cmd.InOrStdin(), cmd.OutOrStdout())
+		},
+	}
+	cmd.Flags().BoolVar(&overHTTP, "http", false, "submit and wait over HTTP")
+	return cmd
 }
 
 func run(ctx context.Context, o options, w io.Writer) error {
@@ -116,14 +155,4 @@ func run(ctx context.Context, o options, w io.Writer) error {
 	}
 	fmt.Fprintf(w, "\n%s\n", data)
 	return os.WriteFile(o.out, append(data, '\n'), 0o644) //nolint:gosec // figures are no secret
-}
-
-func median(all []float64) float64 { return percentile(all, 0.5) }
-
-func percentile(all []float64, p float64) float64 {
-	if len(all) == 0 {
-		return 0
-	}
-	s := slices.Sorted(slices.Values(all))
-	return s[min(len(s)-1, int(float64(len(s))*p))]
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,12 +13,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/demo/process"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
+	"github.com/stepkeeper/stepkeeper/verify/bench/load"
 )
 
 // measureCore measures one decision: a reply that finishes a step and claims the next.
@@ -51,7 +50,7 @@ func measureCore(_ context.Context, _ options, _ string, f *figures, w io.Writer
 
 // measureFloorAndThroughput takes turns, so that both see the same machine.
 func measureFloorAndThroughput(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
-	bare, err := openFloor(dir)
+	bare, err := startFloor(ctx, o, dir)
 	if err != nil {
 		return err
 	}
@@ -59,25 +58,33 @@ func measureFloorAndThroughput(ctx context.Context, o options, dir string, f *fi
 	if err != nil {
 		return err
 	}
-	doc := make([]byte, 1000)
 	var floors, ours, ratios []float64
 	for rep := range o.repeats + 1 { // the first one warms up
-		fl, err := throughput(o.orders, o.concurrency, func(i int) error { return bare.order(fmt.Sprintf("f-%d-%d", rep, i), doc) })
+		fl, err := bare.Measure(load.Request{Prefix: fmt.Sprint("f-", rep), Orders: o.orders, Concurrency: o.concurrency})
 		if err != nil {
 			return err
 		}
-		us, err := throughput(o.orders, o.concurrency, func(i int) error { return one(ctx, s, fmt.Sprintf("o-%d-%d", rep, i)) })
+		us, err := load.Run(o.orders, o.concurrency, func(i int) error { return one(ctx, s, fmt.Sprintf("o-%d-%d", rep, i)) })
 		if err != nil {
 			return err
 		}
 		if rep > 0 {
-			floors, ours, ratios = append(floors, fl), append(ours, us), append(ratios, us/fl)
+			floors, ours = append(floors, fl.OrdersPerS), append(ours, us.OrdersPerS)
+			ratios = append(ratios, us.OrdersPerS/fl.OrdersPerS)
 		}
 	}
-	f.FloorOrdersPerS, f.OrdersPerS, f.RatioToFloor = median(floors), median(ours), median(ratios)
+	f.FloorOrdersPerS, f.OrdersPerS, f.RatioToFloor = load.Median(floors), load.Median(ours), load.Median(ratios)
 	fmt.Fprintf(w, "throughput              %10.0f orders/s, floor %.0f, ratio %.2f (%d orders × %d, %d at a time, %v)\n",
 		f.OrdersPerS, f.FloorOrdersPerS, f.RatioToFloor, o.orders, o.repeats, o.concurrency, rounded(ours))
-	return errors.Join(s.Close(), bare.close())
+	return errors.Join(s.Close(), bare.Close())
+}
+
+// startFloor starts the floor on this folder. It is a process of its own, so that it has Go's default settings.
+func startFloor(ctx context.Context, o options, dir string) (*load.Contestant, error) {
+	if o.floor == "" {
+		return nil, errors.New("the floor's program is missing: give --floor, or run make bench, which builds it")
+	}
+	return load.Start(ctx, nil, o.floor, dir)
 }
 
 func rounded(all []float64) []int {
@@ -91,54 +98,32 @@ func rounded(all []float64) []int {
 // measureHTTP runs the same orders over loopback, through the public client: one request to submit,
 // one to wait.
 func measureHTTP(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
-	opts, err := runtimeOptions(dir, operations(), map[string]string{"saga": saga})
+	s, err := serve(ctx, dir)
 	if err != nil {
 		return err
 	}
-	opts.Listen = "127.0.0.1:0"
-	address := make(chan string, 1)
-	opts.Ready = func(s embedded.Started) { address <- s.Address }
-	running, stop := context.WithCancel(ctx)
-	defer stop()
-	ended := make(chan error, 1)
-	go func() { ended <- embedded.Run(running, opts) }()
-	var c *client.Client
-	select {
-	case err := <-ended:
-		return err
-	case url := <-address:
-		if c, err = client.New(url); err != nil {
-			return err
-		}
-	}
 	var all []float64
 	for rep := range o.repeats {
-		got, err := throughput(o.orders/3, o.concurrency, func(i int) error {
-			id := fmt.Sprintf("h-%d-%d", rep, i)
-			if _, err := c.Submit(ctx, client.Order{ID: id, Workflow: "saga", Content: json.RawMessage(body)}); err != nil {
-				return err
-			}
-			_, err := c.Wait(ctx, id)
-			return err
+		got, err := load.Run(o.orders/3, o.concurrency, func(i int) error {
+			return s.one(ctx, fmt.Sprintf("h-%d-%d", rep, i))
 		})
 		if err != nil {
 			return err
 		}
-		all = append(all, got)
+		all = append(all, got.OrdersPerS)
 	}
-	f.HTTPOrdersPerS = median(all)
+	f.HTTPOrdersPerS = load.Median(all)
 	fmt.Fprintf(w, "over HTTP               %10.0f orders/s, two requests each, client on the same cores\n", f.HTTPOrdersPerS)
-	stop()
-	return <-ended
+	return s.close()
 }
 
 // measureAlone runs orders one after the other.
-func measureAlone(ctx context.Context, _ options, dir string, f *figures, w io.Writer) error {
+func measureAlone(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	s, err := openRuntime(ctx, dir, operations())
 	if err != nil {
 		return err
 	}
-	bare, err := openFloor(dir)
+	bare, err := startFloor(ctx, o, dir)
 	if err != nil {
 		return err
 	}
@@ -148,18 +133,18 @@ func measureAlone(ctx context.Context, _ options, dir string, f *figures, w io.W
 		if err := one(ctx, s, fmt.Sprintf("alone-%d", i)); err != nil {
 			return err
 		}
-		mid := time.Now()
-		if err := bare.order(fmt.Sprintf("alone-%d", i), make([]byte, 1000)); err != nil {
+		took := ms(time.Since(start))
+		fl, err := bare.Measure(load.Request{Prefix: fmt.Sprint("alone-", i), Orders: 1, Concurrency: 1})
+		if err != nil {
 			return err
 		}
 		if i >= 100 {
-			ours = append(ours, ms(mid.Sub(start)))
-			floors = append(floors, ms(time.Since(mid)))
+			ours, floors = append(ours, took), append(floors, fl.P50MS)
 		}
 	}
-	f.P50MS, f.P99MS, f.FloorP50MS = median(ours), percentile(ours, 0.99), median(floors)
+	f.P50MS, f.P99MS, f.FloorP50MS = load.Median(ours), load.Percentile(ours, 0.99), load.Median(floors)
 	fmt.Fprintf(w, "one order alone         p50 %.2f ms, p99 %.2f ms, floor p50 %.2f ms\n", f.P50MS, f.P99MS, f.FloorP50MS)
-	return errors.Join(s.Close(), bare.close())
+	return errors.Join(s.Close(), bare.Close())
 }
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
@@ -178,7 +163,7 @@ func measureReady(ctx context.Context, o options, dir string, f *figures, w io.W
 		}
 		all = append(all, ms(took))
 	}
-	f.ReadyMS = median(all)
+	f.ReadyMS = load.Median(all)
 	fmt.Fprintf(w, "ready, empty folder     %.0f ms\n", f.ReadyMS)
 	return nil
 }
@@ -234,7 +219,7 @@ func fill(ctx context.Context, dir string, n int, prefix string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := throughput(n, 512, func(i int) error { return one(ctx, s, fmt.Sprintf("%s-%d", prefix, i)) }); err != nil {
+	if _, err := load.Run(n, 512, func(i int) error { return one(ctx, s, fmt.Sprintf("%s-%d", prefix, i)) }); err != nil {
 		return err
 	}
 	return s.Close()
@@ -310,15 +295,17 @@ func measureStored(ctx context.Context, o options, dir string, f *figures, w io.
 	for rep := range o.repeats + 1 {
 		var got [2]float64
 		for k, s := range []*embedded.Runtime{full, bare} {
-			if got[k], err = throughput(o.orders, o.concurrency, func(i int) error { return one(ctx, s, fmt.Sprintf("x-%d-%d", rep, i)) }); err != nil {
+			r, err := load.Run(o.orders, o.concurrency, func(i int) error { return one(ctx, s, fmt.Sprintf("x-%d-%d", rep, i)) })
+			if err != nil {
 				return err
 			}
+			got[k] = r.OrdersPerS
 		}
 		if rep > 0 {
 			fulls, ratios = append(fulls, got[0]), append(ratios, got[0]/got[1])
 		}
 	}
-	f.OrdersPerS1MStored, f.RatioStored, f.StoredOrders = median(fulls), median(ratios), o.stored
+	f.OrdersPerS1MStored, f.RatioStored, f.StoredOrders = load.Median(fulls), load.Median(ratios), o.stored
 	fmt.Fprintf(w, "%8d orders stored  %10.0f orders/s, ratio to the empty store %.2f\n", o.stored, f.OrdersPerS1MStored, f.RatioStored)
 	return errors.Join(full.Close(), bare.Close())
 }

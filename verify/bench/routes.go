@@ -16,6 +16,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/verify/bench/load"
 )
 
 const routed = `workflow: routed
@@ -161,7 +162,7 @@ func (r *route) end(ctx context.Context, s *embedded.Runtime, d *doorway) error 
 	defer d.mu.Unlock()
 	r.Processed, r.Near, r.Far, r.Effects = len(took), d.calls["near"], d.calls["far"], len(d.effects)
 	if len(took) > 0 {
-		r.P50MS, r.MaxMS = percentile(took, 0.5), percentile(took, 1)
+		r.P50MS, r.MaxMS = load.Percentile(took, 0.5), load.Percentile(took, 1)
 	}
 	return nil
 }

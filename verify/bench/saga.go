@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
@@ -16,6 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/view"
+	"github.com/stepkeeper/stepkeeper/verify/bench/load"
 )
 
 // saga is the work of one order: four steps in a row, by agents that answer at once.
@@ -27,8 +26,7 @@ steps:
   notify: {agent: shop, operation: notify, after: [book], input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: none, grade: idempotent}
 `
 
-// body is an order of about 300 bytes.
-const body = `{"customer":{"id":"c-48213","name":"Ada Example","email":"ada@example.org","country":"PT"},"currency":"EUR","items":[{"sku":"chair-oak","quantity":2,"unitPrice":7999,"physical":true},{"sku":"lamp-brass","quantity":1,"unitPrice":2450,"physical":true}],"payment":{"card":"tok_visa"},"note":"leave at the door"}`
+const body = load.Order
 
 func operations() map[string]worker.Operations {
 	return map[string]worker.Operations{"shop": {worker.AnyOperation: {
@@ -91,7 +89,7 @@ func one(ctx context.Context, s *embedded.Runtime, id string) error {
 // submitAll submits n orders in groups of 100, so many groups at a time.
 func submitAll(ctx context.Context, s *embedded.Runtime, n, concurrency int, order func(k int) []byte) error {
 	const group = 100
-	_, err := throughput((n+group-1)/group, concurrency, func(i int) error {
+	_, err := load.Run((n+group-1)/group, concurrency, func(i int) error {
 		var orders []message.SubmitOrder
 		for k := i * group; k < min(n, (i+1)*group); k++ {
 			o, err := message.DecodeSubmit(order(k))
@@ -140,31 +138,4 @@ func processed(ctx context.Context, s *embedded.Runtime) (all []view.Summary, er
 		all = append(all, page...)
 	}
 	return all, nil
-}
-
-// throughput runs n orders, so many of them at a time, and answers orders per second.
-func throughput(n, concurrency int, order func(i int) error) (float64, error) {
-	var next atomic.Int64
-	var failed atomic.Pointer[error]
-	var wg sync.WaitGroup
-	start := time.Now()
-	for range concurrency {
-		wg.Go(func() {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= n || failed.Load() != nil {
-					return
-				}
-				if err := order(i); err != nil {
-					failed.CompareAndSwap(nil, &err)
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
-	if err := failed.Load(); err != nil {
-		return 0, *err
-	}
-	return float64(n) / time.Since(start).Seconds(), nil
 }

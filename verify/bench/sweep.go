@@ -18,6 +18,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
+	"github.com/stepkeeper/stepkeeper/verify/bench/load"
 )
 
 const overdueTasks = 100
@@ -79,7 +80,7 @@ func sweepAmong(ctx context.Context, dir string, stored, repeats int) (float64, 
 		}
 		all = append(all, ms(time.Since(start)))
 	}
-	return median(all), db.Close()
+	return load.Median(all), db.Close()
 }
 
 // storeTasks stores tasks as the Scheduler would: ended ones, or ones whose first step is overdue.
@@ -101,7 +102,7 @@ func storeTasks(ctx context.Context, st *state.Store, def *core.Definition, n in
 				t.ProcessState, t.Due = core.Processed, 0
 			}
 			t.Version = 1
-			changes = append(changes, state.Change{Task: &t, Order: &port.Order{ID: id, ContentHash: "x", Body: []byte(body), Created: long}})
+			changes = append(changes, state.Change{Task: &t, Order: []byte(body)})
 		}
 		for _, err := range st.Commit(ctx, changes) {
 			if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/verify/bench/load"
 )
 
 const timer = `workflow: timer
@@ -56,7 +57,7 @@ func measureTimers(ctx context.Context, o options, dir string, f *figures, w io.
 	for i := range all {
 		late = append(late, ms(all[i].EndedAt.Sub(until).Std()))
 	}
-	f.Timers, f.TimerLateP50MS, f.TimerLateMaxMS = o.timers, percentile(late, 0.5), percentile(late, 1)
+	f.Timers, f.TimerLateP50MS, f.TimerLateMaxMS = o.timers, load.Percentile(late, 0.5), load.Percentile(late, 1)
 	fmt.Fprintf(w, "timers                  %d due in one second: the median ends %.0f ms late, the last %.0f ms; %.0f MB while they wait\n",
 		f.Timers, f.TimerLateP50MS, f.TimerLateMaxMS, f.TimersRSSMB)
 	return nil

@@ -22,7 +22,7 @@ func published(t *testing.T) Prices {
 // Every price that is used is there, with a source and the day of that source.
 func TestPricesHaveSources(t *testing.T) {
 	p := published(t)
-	for _, name := range []string{DynamoWrite, DynamoRead, DynamoStorage, SQSRequest, SNSPublish, LambdaRequest, LambdaTime, LogsGB, Alarm, Metric, Schedule} {
+	for _, name := range []string{DynamoWrite, DynamoRead, DynamoStorage, DynamoRecovery, SQSRequest, SNSPublish, LambdaRequest, LambdaTime, LogsGB, Alarm, Metric, Schedule} {
 		price, there := p.Prices[name]
 		if !there || price.Dollars <= 0 || price.Per <= 0 {
 			t.Errorf("%s: %+v", name, price)
@@ -55,17 +55,18 @@ func TestCalculate(t *testing.T) {
 		DynamoWrite: {Dollars: 0.625, Per: 1e6}, DynamoRead: {Dollars: 0.125, Per: 1e6}, SQSRequest: {Dollars: 0.4, Per: 1e6},
 		LambdaRequest: {Dollars: 0.2, Per: 1e6}, LambdaTime: {Dollars: 1e-5, Per: 1}, LogsGB: {Dollars: 0.5, Per: 1},
 		Alarm: {Dollars: 0.1, Per: 1}, Metric: {Dollars: 0.3, Per: 1}, Schedule: {Dollars: 1, Per: 1e6}, DynamoStorage: {Dollars: 0.25, Per: 1},
+		DynamoRecovery: {Dollars: 0.2, Per: 1},
 	}}
 	u := Units{Shapes: map[string]Shape{Load: {
 		Lines: []Line{
-			{Service: "dynamodb", Operation: "PutItem", Resource: "Tasks", Calls: 5, WRU: 5, IndexWRU: 3},
-			{Service: "dynamodb", Operation: "GetItem", Resource: "Tasks", Calls: 4, RRU: 4},
+			{Service: "dynamodb", Operation: "PutItem", Resource: "Orders", Calls: 5, WRU: 5, IndexWRU: 3},
+			{Service: "dynamodb", Operation: "GetItem", Resource: "Orders", Calls: 4, RRU: 4},
 			{Service: "sqs", Operation: "SendMessageBatch", Resource: "intake", Requests: 0.1, Application: true},
 			{Service: "sqs", Operation: "ReceiveMessage", Resource: "intake", Requests: 2},
 		},
-		Invocations: map[string]float64{"scheduler": 0.5, "agent": 4}, Milliseconds: map[string]float64{"scheduler": 7.2, "agent": 900}, LogBytes: 60,
-	}, Sweep: {Lines: []Line{{Service: "dynamodb", Operation: "PutItem", Resource: "Tasks", WRU: 8}, {Service: "dynamodb", Operation: "Query", Resource: "Tasks", IndexRRU: 4}}}}}
-	r := Calculate(u, p)
+		Invocations: map[string]float64{"scheduler": 0.5, "agent": 4}, Milliseconds: map[string]float64{"scheduler": 7.2, "agent": 900}, LogBytes: 60, ItemBytes: 900,
+	}, Sweep: {Lines: []Line{{Service: "dynamodb", Operation: "PutItem", Resource: "Orders", WRU: 8}, {Service: "dynamodb", Operation: "Query", Resource: "Orders", IndexRRU: 4}}}}}
+	r := Calculate(u, p, 2*time.Second)
 	// 8 WRU, 4 RRU, 2 and 0.1 requests, half an invocation of 8 ms × 0.25 GB, 60 bytes: Lambda's own lines are off.
 	want := 8*0.625 + 4*0.125 + 2*0.4 + 0.1*0.4 + 0.5*0.2 + 0.5*8*0.25/1000*1e-5*1e6 + 60e6/1e9*0.5
 	if got := r.DollarsPerMillion[Load]; !near(got, want) {
@@ -75,7 +76,14 @@ func TestCalculate(t *testing.T) {
 	if o.WRU != 8 || o.RRU != 4 || o.StrongReads != 4 || o.SQSRequests != 2 || o.AppRequests != 0.1 || o.Invocations != 0.5 {
 		t.Errorf("%+v", o)
 	}
-	idle := 7*5*3*43_800*0.4/1e6 + 4.6 + 0.3 + 43_800/1e6 + 43_800*0.2/1e6 + 43_800*0.1*0.25*1e-5 + 8*43_800*0.625/1e6 + 4*43_800*0.125/1e6 + 500*43_800/1e9*0.5
+	// 4 invocations of agents, each 2 s × 0.125 GB, whatever their handlers took on this machine.
+	if got, want := sum(r.AgentFunctions[Load]), 4*0.2+4*2*0.125*1e-5*1e6; !near(got, want) {
+		t.Errorf("the agents' functions cost %v, want %v", got, want)
+	}
+	if want := 1000 * 1e6 / 1e9 * (0.25 + 0.2); !near(r.KeptPerMonth, want) {
+		t.Errorf("a million orders of 900 bytes are kept for %v a month, want %v", r.KeptPerMonth, want)
+	}
+	idle := 7*5*3*43_800*0.4/1e6 + 4.4 + 0.3 + 43_800/1e6 + 43_800*0.2/1e6 + 43_800*0.1*0.25*1e-5 + 8*43_800*0.625/1e6 + 4*43_800*0.125/1e6 + 500*43_800/1e9*0.5
 	if !near(r.IdlePerMonth, idle) {
 		t.Errorf("idle costs %v, want %v", r.IdlePerMonth, idle)
 	}
@@ -124,15 +132,15 @@ func TestTheFiguresHold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := Calculate(u, published(t))
+	r := Calculate(u, published(t), ServiceTime)
 	o := r.PerOrder[Load]
 	for _, c := range []struct {
 		what      string
 		got, most float64
 	}{
-		{"WRU", o.WRU, 12}, {"strongly consistent reads", o.StrongReads, 5}, {"SQS requests", o.SQSRequests, 5},
+		{"WRU", o.WRU, 8}, {"RRU", o.RRU, 4}, {"SQS requests", o.SQSRequests, 5},
 		{"bytes of the largest item", float64(o.ItemBytes), 1024},
-		{"dollars per million under load", r.DollarsPerMillion[Load], 11}, {"dollars per million at trickle", r.DollarsPerMillion[Trickle], 23},
+		{"dollars per million under load", r.DollarsPerMillion[Load], 7.5}, {"dollars per million at trickle", r.DollarsPerMillion[Trickle], 20},
 	} {
 		if c.got <= 0 || c.got > c.most+1e-9 {
 			t.Errorf("%s: %.3f, at most %v", c.what, c.got, c.most)
@@ -146,7 +154,7 @@ func TestTheIndexOfFinishedOrdersCostsOneWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := Calculate(u, published(t))
+	r := Calculate(u, published(t), ServiceTime)
 	if more := r.PerOrder[Finished].WRU - r.PerOrder[Load].WRU; !near(more, 1) {
 		t.Errorf("it costs %v WRU more an order, docs/cost.md, infra.Props and dynamo.Options say 1", more)
 	}
@@ -158,12 +166,12 @@ func TestWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := Write(&b, Calculate(u, published(t))); err != nil {
+	if err := Write(&b, Calculate(u, published(t), ServiceTime)); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"WRU of the index", "Long polls", "TransactWriteItems Tasks", "as published",
-		"finished orders in the index: $",
+		"WRU of the index", "Long polls", "PutItem Orders", "as published",
+		"finished orders in the index: $", "batches of three", "for a service that takes 200ms", "point-in-time recovery",
 		"With Tuning.SystemLogLevel INFO they cost $0.12 a million orders under load and $1.20 at trickle",
 	} {
 		if !strings.Contains(b.String(), want) {
@@ -186,7 +194,7 @@ func TestPricesOfOnesOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if twice := Calculate(u, own).PerMillion[Load][0].Dollars; !near(twice, 2*Calculate(u, p).PerMillion[Load][0].Dollars) {
+	if twice := Calculate(u, own, ServiceTime).PerMillion[Load][0].Dollars; !near(twice, 2*Calculate(u, p, ServiceTime).PerMillion[Load][0].Dollars) {
 		t.Errorf("writes cost %v", twice)
 	}
 	for _, wrong := range []string{``, `[]`, `{"price":{}}`, `{"prices":{"dynamo":{"dollars":1,"per":1}}}`, `{"prices":{"alarm":{"dollars":1}}}`, `{"prices":{"alarm":{"dollars":-1,"per":1}}}`} {

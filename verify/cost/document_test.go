@@ -4,6 +4,7 @@ import (
 	"math"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -88,7 +89,7 @@ func measured(t *testing.T) Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Calculate(units, published(t))
+	return Calculate(units, published(t), ServiceTime)
 }
 
 // sumOf returns the sum of these entries, each of which must be there.
@@ -112,32 +113,47 @@ func sumOf(t *testing.T, all []Entry, whats ...string) (total float64) {
 // make, which `stepkeeper cost` prints too.
 func TestDocumentShowsAnOrder(t *testing.T) {
 	r, page := measured(t), read(t, "cost.md")
-	load, trickle := r.PerOrder[Load], r.PerOrder[Trickle]
+	load := r.PerOrder[Load]
 	for _, c := range []struct {
 		row     string
-		units   [2]float64
+		units   func(Totals) float64
 		entries []string
 	}{
-		{"DynamoDB, writes", [2]float64{load.WRU, trickle.WRU}, []string{"DynamoDB, writes"}},
-		{"DynamoDB, reads", [2]float64{load.RRU, trickle.RRU}, []string{"DynamoDB, reads"}},
-		{"SQS, the deployment's requests", [2]float64{load.SQSRequests, trickle.SQSRequests},
+		{"DynamoDB, writes", func(o Totals) float64 { return o.WRU }, []string{"DynamoDB, writes"}},
+		{"DynamoDB, reads", func(o Totals) float64 { return o.RRU }, []string{"DynamoDB, reads"}},
+		{"SQS, the deployment's requests", func(o Totals) float64 { return o.SQSRequests },
 			[]string{"SQS, the deployment's requests"}},
-		{"SQS, the application's requests", [2]float64{load.AppRequests, trickle.AppRequests},
+		{"SQS, the application's requests", func(o Totals) float64 { return o.AppRequests },
 			[]string{"SQS, the application's requests"}},
-		{"Lambda, the Scheduler", [2]float64{load.Invocations, trickle.Invocations},
+		{"Lambda, the Scheduler", func(o Totals) float64 { return o.Invocations },
 			[]string{"Lambda, Scheduler, invocations", "Lambda, Scheduler, time"}},
+		{"computed beside it: Lambda, the agents", func(o Totals) float64 { return o.AgentInvoked },
+			[]string{"Lambda, agents, invocations", "Lambda, agents, time"}},
 	} {
-		page.row(c.row, c.units[0], sumOf(t, r.PerMillion[Load], c.entries...),
-			c.units[1], sumOf(t, r.PerMillion[Trickle], c.entries...))
+		var want []float64
+		for _, shape := range []string{Load, Three, Trickle} {
+			all := slices.Concat(r.PerMillion[shape], r.AgentFunctions[shape])
+			want = append(want, c.units(r.PerOrder[shape]), sumOf(t, all, c.entries...))
+		}
+		page.row(c.row, want...)
 	}
-	page.row("a million orders", r.DollarsPerMillion[Load], r.DollarsPerMillion[Trickle])
+	page.row("a million orders", r.DollarsPerMillion[Load], r.DollarsPerMillion[Three], r.DollarsPerMillion[Trickle])
+	page.sentence("for a service that takes", ServiceTime.Seconds()*1000)
+	page.sentence("for each million orders that are kept:", r.KeptPerMonth,
+		sumOf(t, r.Kept, "DynamoDB, storage"), sumOf(t, r.Kept, "DynamoDB, point-in-time recovery"))
 	page.row("Stepkeeper, load / trickle", r.DollarsPerMillion[Load], r.DollarsPerMillion[Trickle], r.IdlePerMonth)
 	page.sentence("one write less,", r.DollarsPerMillion[NoReplyTo])
 	page.sentence("stays within 1,024 bytes (", float64(load.ItemBytes))
 	page.sentence("such an order takes", r.PerOrder["load-eight-steps"].WRU, r.DollarsPerMillion["load-eight-steps"])
+	for row, shape := range map[string]string{
+		"an approval that one person answers (`load-answer`)": Answer,
+		"two child orders of one step each (`load-children`)": Children,
+		"one report of progress (`load-progress`)":            Progress,
+	} {
+		page.row(row, r.DollarsPerMillion[shape]-r.DollarsPerMillion[Load])
+	}
 	more := r.PerOrder[Finished].WRU - load.WRU
 	page.sentence("(`list` of ended ones):", more, r.Prices.Prices[DynamoWrite].Of(more*million))
-	page.sentence("four Lambda invocations an order at trickle,", load.AgentInvoked)
 }
 
 // TestDocumentShowsAnIdleMonth: docs/cost.md shows what a month costs in which nothing happens.

@@ -20,10 +20,11 @@ const MaxSteps = 100
 // Estimate is what a Workload costs: per million orders, and by the month.
 type Estimate struct {
 	Workload
-	ItemBytes         int                `json:"largest_item_bytes"` // of Tasks, from the sizes measured at 4 and 8 steps
+	ItemBytes         int                `json:"largest_item_bytes"` // of an order, from the sizes measured at 4 and 8 steps
 	PerOrder          map[string]Totals  `json:"per_order"`
 	PerMillion        map[string][]Entry `json:"arithmetic"`
 	DollarsPerMillion map[string]float64 `json:"dollars_per_million"`
+	AgentFunctions    map[string][]Entry `json:"agent_functions"` // computed as in the report, not in the totals
 	IdlePerMonth      float64            `json:"idle_per_month"`
 	DollarsPerMonth   map[string]float64 `json:"dollars_per_month"` // orders and what idles
 	Peers             []PeerEstimate     `json:"peers"`
@@ -52,7 +53,8 @@ func (r Report) Estimate(w Workload) (*Estimate, error) {
 	case w.Orders < 0:
 		return nil, fmt.Errorf("%d orders a month: give none or more", w.Orders)
 	}
-	e := &Estimate{Workload: w, PerOrder: map[string]Totals{}, PerMillion: map[string][]Entry{}, DollarsPerMillion: map[string]float64{}, DollarsPerMonth: map[string]float64{}}
+	e := &Estimate{Workload: w, PerOrder: map[string]Totals{}, PerMillion: map[string][]Entry{}, DollarsPerMillion: map[string]float64{},
+		AgentFunctions: map[string][]Entry{}, DollarsPerMonth: map[string]float64{}}
 	e.IdlePerMonth = sum(idle(r.Units.Shapes[Sweep], r.Prices, w.Agents))
 	for name, eight := range map[string]string{Load: EightLoad, Trickle: EightTrickle} {
 		four, there := r.PerOrder[name]
@@ -60,10 +62,10 @@ func (r Report) Estimate(w Workload) (*Estimate, error) {
 		if !there || !both {
 			return nil, fmt.Errorf("the measured units lack %q or %q; measure again with `make cost`", name, eight)
 		}
-		t := four.carried(further, float64(w.Steps)).waiting(r, name, float64(w.Waits))
+		t := four.carried(further, float64(w.Steps), w.Steps+w.Waits > inlineSteps).waiting(r, name, float64(w.Waits))
 		e.ItemBytes = max(e.ItemBytes, t.ItemBytes)
 		e.PerOrder[name], e.PerMillion[name] = t, entries(t, r.Prices)
-		e.DollarsPerMillion[name] = sum(e.PerMillion[name])
+		e.DollarsPerMillion[name], e.AgentFunctions[name] = sum(e.PerMillion[name]), r.agentFunctions(t)
 		e.DollarsPerMonth[name] = e.IdlePerMonth + e.DollarsPerMillion[name]*float64(w.Orders)/million
 	}
 	for _, p := range r.Prices.Peers {
@@ -74,17 +76,31 @@ func (r Report) Estimate(w Workload) (*Estimate, error) {
 	return e, nil
 }
 
-// carried goes on from four steps, by the difference that four further ones make.
-func (t Totals) carried(eight Totals, steps float64) Totals {
+const (
+	// inlineSteps is how many steps and waits a workflow has at most whose items hold the measured order (core.InlineOrder).
+	inlineSteps = 4
+	// inlineBytes is what an item takes more if it holds that order instead of its hash.
+	inlineBytes = 313 - 39
+	// apartWRU and apartReads are what an order costs that is kept apart: its item, and half a unit for each claim but the first.
+	apartWRU, apartReads = 1, 0.5
+)
+
+// carried goes on from four steps, by the difference that four further ones make. apart reports that the order is kept
+// apart, as it was measured at eight steps and not at four.
+func (t Totals) carried(eight Totals, steps float64, apart bool) Totals {
 	line := func(a, b float64) float64 { return math.Max(0, a+(b-a)/4*(steps-4)) }
-	item := line(float64(t.ItemBytes), float64(eight.ItemBytes))
+	item := line(float64(t.ItemBytes-inlineBytes), float64(eight.ItemBytes))
+	contentWRU, contentReads := float64(apartWRU), apartReads*(steps-1)
+	if !apart {
+		item, contentWRU, contentReads = item+inlineBytes, 0, 0
+	}
 	kib, reads := math.Ceil(item/1024), math.Ceil(item/4096)
 	strong := line(t.StrongReads, eight.StrongReads)
 	return Totals{
-		// The order's row and the index of the creation, doubled by the transaction; the task's item,
-		// doubled once, written for each step and for the end; the index entry taken out (rule 12).
-		WRU:         2 + 2 + 2*kib + steps*kib + kib + 1,
-		RRU:         strong*reads + line(t.RRU-t.StrongReads, eight.RRU-eight.StrongReads),
+		// The content, if it is kept apart; the item, written at creation, for each step and for the end; the index entry
+		// put and taken out (rule 12).
+		WRU:         contentWRU + kib + steps*kib + kib + 2,
+		RRU:         strong*reads + contentReads,
 		StrongReads: strong,
 		SQSRequests: line(t.SQSRequests, eight.SQSRequests), AppRequests: line(t.AppRequests, eight.AppRequests),
 		Invocations: line(t.Invocations, eight.Invocations), AgentInvoked: line(t.AgentInvoked, eight.AgentInvoked),
@@ -92,7 +108,8 @@ func (t Totals) carried(eight Totals, steps float64) Totals {
 	}
 }
 
-// waiting adds what waits cost: the difference that one makes under load. Alone, each message is a batch of its own.
+// waiting adds what waits cost: the difference that one makes under load, without that of the order, which is kept apart
+// because of it. Alone, each message is a batch of its own.
 func (t Totals) waiting(r Report, shape string, waits float64) Totals {
 	with, without, batch := r.PerOrder[Wait], r.PerOrder[Load], 1.0
 	if shape == Trickle {
@@ -103,8 +120,8 @@ func (t Totals) waiting(r Report, shape string, waits float64) Totals {
 	if t.Invocations > 0 {
 		t.SchedulerGBms *= 1 + invoked/t.Invocations
 	}
-	t.WRU += more(with.WRU, without.WRU)
-	t.RRU += more(with.RRU, without.RRU)
+	t.WRU += more(with.WRU-apartWRU, without.WRU)
+	t.RRU += more(with.StrongReads, without.StrongReads)
 	t.StrongReads += more(with.StrongReads, without.StrongReads)
 	t.SQSRequests += more(with.SQSRequests, without.SQSRequests) * batch
 	t.Invocations += invoked

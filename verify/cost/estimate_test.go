@@ -16,7 +16,7 @@ func measuredReport(t *testing.T) Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Calculate(u, published(t))
+	return Calculate(u, published(t), ServiceTime)
 }
 
 // At four steps the estimate is the measurement; at eight it is no less than what was measured, and
@@ -37,6 +37,9 @@ func TestEstimateMeetsTheMeasurements(t *testing.T) {
 		}
 		if got, want := eight.DollarsPerMillion[name], r.DollarsPerMillion[further]; got < want-0.005 || got > 1.3*want {
 			t.Errorf("%s, 8 steps: estimated $%.3f, measured $%.3f", name, got, want)
+		}
+		if got, want := sum(four.AgentFunctions[name]), sum(r.AgentFunctions[name]); !near(got, want) {
+			t.Errorf("%s, the agents of 4 steps: estimated $%.3f, computed $%.3f", name, got, want)
 		}
 		if got, want := four.DollarsPerMonth[name], r.IdlePerMonth+2*r.DollarsPerMillion[name]; math.Abs(got-want) > 0.05 {
 			t.Errorf("%s, a month of two million: $%.2f, want $%.2f", name, got, want)
@@ -102,7 +105,8 @@ func TestWhatIdlesIsWhatIsDeployed(t *testing.T) {
 		Resources map[string]struct {
 			Type       string
 			Properties struct {
-				Metrics []struct{ MetricStat any } // of an expression; AWS bills each
+				Metrics    []struct{ MetricStat any } // of an expression; AWS bills each
+				MemorySize float64
 			}
 		}
 	}
@@ -125,11 +129,17 @@ func TestWhatIdlesIsWhatIsDeployed(t *testing.T) {
 		return n
 	}
 	const mapping, alarm = "AWS::Lambda::EventSourceMapping", "AWS::CloudWatch::Alarm"
+	memories := map[float64]int{}
+	for _, r := range template.Resources {
+		if r.Type == "AWS::Lambda::Function" {
+			memories[r.Properties.MemorySize]++
+		}
+	}
 	for _, c := range []struct {
 		what      string
 		got, want int
 	}{
-		{"mappings", count(mapping, ""), mappingsFixed + mappingsAgent*agentsExample}, {"mappings of an agent", count(mapping, "Payment"), mappingsAgent},
+		{"functions of agents", memories[agentGB*1024], agentsExample}, {"mappings", count(mapping, ""), mappingsFixed + mappingsAgent*agentsExample}, {"mappings of an agent", count(mapping, "Payment"), mappingsAgent},
 		{"alarms", count(alarm, ""), alarmsFixed + alarmsAgent*agentsExample}, {"alarms of an agent", count(alarm, "Payment"), alarmsAgent},
 		{"schedules", count("AWS::Scheduler::Schedule", ""), 1},
 	} {

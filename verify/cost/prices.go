@@ -25,17 +25,18 @@ func (p Price) Of(units float64) float64 { return p.Dollars * units / p.Per }
 
 // Names of prices.
 const (
-	DynamoWrite   = "dynamodb-write"
-	DynamoRead    = "dynamodb-read"
-	DynamoStorage = "dynamodb-storage"
-	SQSRequest    = "sqs-request"
-	SNSPublish    = "sns-publish"
-	LambdaRequest = "lambda-request"
-	LambdaTime    = "lambda-gb-second"
-	LogsGB        = "logs-gb"
-	Alarm         = "alarm"
-	Metric        = "metric"
-	Schedule      = "schedule"
+	DynamoWrite    = "dynamodb-write"
+	DynamoRead     = "dynamodb-read"
+	DynamoStorage  = "dynamodb-storage"
+	DynamoRecovery = "dynamodb-recovery"
+	SQSRequest     = "sqs-request"
+	SNSPublish     = "sns-publish"
+	LambdaRequest  = "lambda-request"
+	LambdaTime     = "lambda-gb-second"
+	LogsGB         = "logs-gb"
+	Alarm          = "alarm"
+	Metric         = "metric"
+	Schedule       = "schedule"
 )
 
 // Peer is what another vendor's service costs for the same saga.

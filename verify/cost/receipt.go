@@ -40,8 +40,18 @@ func (r Receipt) Lines() (lines []ReceiptLine) {
 	return lines
 }
 
-// orderOverhead is what the item of an order has beside its content, in bytes, at most.
-const orderOverhead = 200
+// apartBytes is the size of the item of an order's content, 0 if the order stands in its own item.
+func apartBytes(t *view.Task, content json.RawMessage) float64 {
+	const overhead = 200 // key and names, at most
+	def := &core.Definition{Steps: make([]core.StepDefinition, len(t.Steps))}
+	for i := range t.Steps {
+		def.Steps[i].Name = t.Steps[i].Name
+	}
+	if len(content) <= core.InlineOrder(def) {
+		return 0
+	}
+	return float64(len(content) + overhead)
+}
 
 // ReceiptOf is the Receipt of an order by the last measurement and the published prices.
 func ReceiptOf(t *view.Task, content json.RawMessage) (Receipt, bool) {
@@ -64,7 +74,7 @@ func (r Report) Receipt(t *view.Task, content json.RawMessage) (receipt Receipt,
 	}
 	receipt = Receipt{Region: r.Prices.Region, Checked: r.Prices.Checked, Arithmetic: map[string][]Entry{}, PerOrder: map[string]Totals{}}
 	for name, dollars := range map[string]*float64{Load: &receipt.Least, Trickle: &receipt.Most} {
-		totals := consumed(t, float64(len(content)+orderOverhead), r.Units.Shapes[name])
+		totals := consumed(t, apartBytes(t, content), r.Units.Shapes[name])
 		receipt.PerOrder[name], receipt.Arithmetic[name] = totals, entries(totals, r.Prices)
 		*dollars = sum(receipt.Arithmetic[name]) / million
 	}
@@ -125,7 +135,7 @@ func trafficOf(t *view.Task) (m traffic) {
 
 // consumed counts what was billed. The document is taken to have grown evenly from what it is without outputs; moves of the due time,
 // sends that were repeated and lookups of incidents are not counted.
-func consumed(t *view.Task, orderBytes float64, shape Shape) Totals {
+func consumed(t *view.Task, apart float64, shape Shape) Totals {
 	m, batch, agents := trafficOf(t), float64(shape.SchedulerBatch), float64(shape.AgentBatch)
 	commits, ended, settled, submitted, toParent := float64(t.Version-1), 0.0, 0.0, 1.0, 0.0
 	if t.Ended && (t.Reported || t.ReplyTo == "") {
@@ -149,11 +159,10 @@ func consumed(t *view.Task, orderBytes float64, shape Shape) Totals {
 			read += math.Ceil(size / 4096)
 		}
 	}
-	created := math.Ceil(first / 1024) // the transaction doubles it, and the entry in the index
 	toScheduler := 1 + m.replies + m.wakes + m.commands + m.children
 	got := Totals{
-		WRU: 2*math.Ceil(orderBytes/1024) + created + written + 2 + ended,
-		RRU: read + max(0, m.requests-1)*math.Ceil(orderBytes/4096)/2, StrongReads: read,
+		WRU: math.Ceil(apart/1024) + written + 1 + ended,
+		RRU: read + max(0, m.requests-1)*math.Ceil(apart/4096)/2, StrongReads: read,
 		SQSRequests: (2*toScheduler+m.requests+m.wakes+m.children+m.statuses+toParent)/batch + (2*m.requests+m.replies)/agents,
 		AppRequests: (2*m.statuses + m.commands + submitted) / batch,
 		Invocations: toScheduler / batch, AgentInvoked: m.requests / agents, ItemBytes: t.ItemBytes,

@@ -3,6 +3,7 @@ package cost
 import (
 	"fmt"
 	"math"
+	"time"
 )
 
 // Entry is one line of arithmetic: units × price.
@@ -21,11 +22,18 @@ type Report struct {
 	IdlePerMonth      float64            `json:"idle_per_month"`
 	// PerMillion is the arithmetic of each shape, for a million orders; Units of one order.
 	PerMillion map[string][]Entry `json:"arithmetic"`
-	Idle       []Entry            `json:"idle"`
-	Units      Units              `json:"units"`
-	PerOrder   map[string]Totals  `json:"per_order"`
-	Prices     Prices             `json:"prices"`
-	Notes      []string           `json:"notes"`
+	// AgentFunctions are computed and not in the totals: what Lambda bills for the agents of a million orders, if each
+	// invocation waits ServiceTime for the agent's service.
+	AgentFunctions map[string][]Entry `json:"agent_functions"`
+	ServiceTime    float64            `json:"service_time_s"`
+	Idle           []Entry            `json:"idle"`
+	// Kept is computed: what DynamoDB bills in a month for each million orders that are kept.
+	Kept         []Entry           `json:"kept"`
+	KeptPerMonth float64           `json:"kept_per_month"`
+	Units        Units             `json:"units"`
+	PerOrder     map[string]Totals `json:"per_order"`
+	Prices       Prices            `json:"prices"`
+	Notes        []string          `json:"notes"`
 	// Yours is the estimate for a workload of one's own, where one was asked for.
 	Yours *Estimate `json:"yours,omitempty"`
 	// Sweeps compare intervals between the Supervisor's sweeps.
@@ -49,9 +57,9 @@ type Totals struct {
 	SQSRequests   float64 `json:"sqs_requests"`       // the deployment's
 	AppRequests   float64 `json:"application_sqs"`    // the application's own
 	Invocations   float64 `json:"lambda_invocations"` // Scheduler
-	AgentInvoked  float64 `json:"agent_invocations"`  // not in the total: the work is the user's
+	AgentInvoked  float64 `json:"agent_invocations"`  // not in the total; Report.AgentFunctions has the price
 	SchedulerGBms float64 `json:"scheduler_gb_ms"`    // as measured
-	ItemBytes     int     `json:"largest_item_bytes"` // of Tasks
+	ItemBytes     int     `json:"largest_item_bytes"` // of an order
 	LogBytes      float64 `json:"log_bytes"`          // with the platform's
 }
 
@@ -60,6 +68,8 @@ const (
 	million         = 1e6
 	minutesPerMonth = 43_800.0 // 730 hours
 	schedulerGB     = 0.25     // memory of the Scheduler and the Supervisor, as deployed by default
+	agentGB         = 0.125    // memory of an agent's function, as deployed by default
+	itemOverhead    = 100      // bytes that DynamoDB bills for each stored item beside its size
 	platformLines   = 480.0    // bytes of platform.start and platform.report, which Lambda logs of an invocation, in JSON, at level INFO
 	gigabyte        = 1e9
 	sweepLog        = 500.0 // bytes that a sweep logs, metric included
@@ -82,7 +92,7 @@ func platformLog(level string) float64 {
 const (
 	mappingsFixed = 3  // of event sources: intake, replies, control
 	mappingsAgent = 1  // more for each agent
-	alarmsFixed   = 26 // metrics of alarms: one of throttles looks at two; those of the example's two ledgers too
+	alarmsFixed   = 24 // metrics of alarms: one of throttles looks at two; those of the example's two ledgers too
 	alarmsAgent   = 5
 	alarmsQueue   = 2 // those of a queue: of its age, and of its dead letters
 	agentsExample = 4
@@ -91,9 +101,13 @@ const (
 	metrics       = 1
 )
 
-// Calculate does the sums.
-func Calculate(u Units, p Prices) Report {
-	r := Report{DollarsPerMillion: map[string]float64{}, PerMillion: map[string][]Entry{}, PerOrder: map[string]Totals{}, Units: u, Prices: p}
+// ServiceTime is the time of a service that a report assumes by default.
+const ServiceTime = 200 * time.Millisecond
+
+// Calculate does the sums. service is how long agents wait for their services in each invocation.
+func Calculate(u Units, p Prices, service time.Duration) Report {
+	r := Report{DollarsPerMillion: map[string]float64{}, PerMillion: map[string][]Entry{}, AgentFunctions: map[string][]Entry{},
+		ServiceTime: service.Seconds(), PerOrder: map[string]Totals{}, Units: u, Prices: p}
 	for name, shape := range u.Shapes {
 		if name == Sweep {
 			continue
@@ -102,7 +116,10 @@ func Calculate(u Units, p Prices) Report {
 		r.PerOrder[name] = t
 		r.PerMillion[name] = entries(t, p)
 		r.DollarsPerMillion[name] = sum(r.PerMillion[name])
+		r.AgentFunctions[name] = r.agentFunctions(t)
 	}
+	r.Kept = kept(r.PerOrder[Load], p)
+	r.KeptPerMonth = sum(r.Kept)
 	r.Idle = idle(u.Shapes[Sweep], p, agentsExample)
 	r.IdlePerMonth = sum(r.Idle)
 	for _, minutes := range []int{1, 2, 5, 15, 60} { // whole minutes up to an hour, as deployment.MinSweepEvery and MaxSweepEvery bound them
@@ -113,12 +130,11 @@ func Calculate(u Units, p Prices) Report {
 	load, trickle := r.PerOrder[Load], r.PerOrder[Trickle]
 	info := p.Prices[LogsGB].Of((platformLog("INFO") - platformLog(SystemLogLevel)) * million / gigabyte)
 	r.Notes = []string{
-		"Agents' own compute is not in the totals: it is the work itself. Their messages are.",
+		"Agents' functions are not in the totals, because their time is that of your services. Their messages are. " +
+			"Lambda bills an invocation once for all requests of its batch, which the agent handles at the same time.",
 		fmt.Sprintf("Lambda's time is what the Scheduler took on the machine that measured, %.0f ms a batch under load, with emulators beside it.", u.Shapes[Load].Milliseconds["scheduler"]),
 		fmt.Sprintf("Lambda's own log lines are left out by the level %s. With Tuning.SystemLogLevel INFO they cost $%.2f a million orders under load and $%.2f at trickle, assumed to be %.0f bytes an invocation.",
 			SystemLogLevel, info*load.Invocations, info*trickle.Invocations, platformLines),
-		fmt.Sprintf("Storage is apart: a million orders and their tasks, about %.1f GB, cost $%.2f a month for as long as they are kept.",
-			float64(load.ItemBytes+600)*million/gigabyte, p.Prices[DynamoStorage].Of(float64(load.ItemBytes+600)*million/gigabyte)),
 		"Full batches need enough traffic: agents whose answers come more than 50 ms apart send them one by one, which costs up to 3.2 requests an order, $1.28 a million, more.",
 		fmt.Sprintf("Each entry of Priorities costs $%.2f a month more while nothing happens: the polls and the %d alarms of its queue for high priority.",
 			p.Prices[SQSRequest].Of(pollers*pollsMin*minutesPerMonth)+p.Prices[Alarm].Of(alarmsQueue), alarmsQueue),
@@ -135,8 +151,8 @@ func totals(s Shape) Totals {
 		t.WRU += l.WRU + l.IndexWRU
 		t.RRU += l.RRU + l.IndexRRU
 		switch {
-		case l.Service == "dynamodb" && l.Operation == "GetItem" && l.Resource == "Tasks":
-			t.StrongReads += l.Calls
+		case l.Service == "dynamodb" && l.Operation == "GetItem" && l.Resource == "Orders":
+			t.StrongReads += 2*l.RRU - l.Calls // the others, of contents, cost half a unit
 		case l.Service == "sqs" && l.Application:
 			t.AppRequests += l.Requests
 		case l.Service == "sqs":
@@ -154,16 +170,41 @@ func entries(t Totals, p Prices) []Entry {
 	logs := line("CloudWatch Logs", t.LogBytes/gigabyte, "GB", LogsGB)
 	logs.How = fmt.Sprintf("%.0f bytes at $%s a GB", t.LogBytes, each(p.Prices[LogsGB]))
 	logs.Assumed = platformLog(SystemLogLevel) > 0 // what the functions themselves log is measured
-	time := line("Lambda, Scheduler, time", t.SchedulerGBms/1000, "GB-s", LambdaTime)
-	time.How = fmt.Sprintf("%.2f GB-ms at $%s a GB-s", t.SchedulerGBms, each(p.Prices[LambdaTime]))
+	taken := line("Lambda, Scheduler, time", t.SchedulerGBms/1000, "GB-s", LambdaTime)
+	taken.How = fmt.Sprintf("%.2f GB-ms at $%s a GB-s", t.SchedulerGBms, each(p.Prices[LambdaTime]))
 	return []Entry{
 		line("DynamoDB, writes", t.WRU, "WRU", DynamoWrite),
 		line("DynamoDB, reads", t.RRU, "RRU", DynamoRead),
 		line("SQS, the deployment's requests", t.SQSRequests, "requests", SQSRequest),
 		line("SQS, the application's requests", t.AppRequests, "requests", SQSRequest),
 		line("Lambda, Scheduler, invocations", t.Invocations, "invocations", LambdaRequest),
-		time, logs,
+		taken, logs,
 	}
+}
+
+// agentFunctions returns the invocations of the agents' functions and the time that these wait for their services.
+func (r Report) agentFunctions(t Totals) []Entry {
+	request, second := r.Prices.Prices[LambdaRequest], r.Prices.Prices[LambdaTime]
+	waited := t.AgentInvoked * r.ServiceTime * agentGB
+	return []Entry{
+		{What: "Lambda, agents, invocations", Units: t.AgentInvoked, Of: "invocations", Assumed: true,
+			Dollars: request.Of(t.AgentInvoked * million),
+			How:     fmt.Sprintf("%.2f invocations at $%s", t.AgentInvoked, each(request))},
+		{What: "Lambda, agents, time", Units: waited, Of: "GB-s", Assumed: true, Dollars: second.Of(waited * million),
+			How: fmt.Sprintf("%.2f × %.4g s × %.3g GB at $%s a GB-s", t.AgentInvoked, r.ServiceTime, agentGB, each(second))},
+	}
+}
+
+// kept returns what a million orders cost in each month that they are kept, if each has the size of the largest item.
+func kept(t Totals, p Prices) (all []Entry) {
+	size := float64(t.ItemBytes+itemOverhead) * million / gigabyte
+	for _, of := range []struct{ what, price string }{
+		{"DynamoDB, storage", DynamoStorage}, {"DynamoDB, point-in-time recovery", DynamoRecovery},
+	} {
+		how := fmt.Sprintf("%d bytes an order and %d that DynamoDB adds, at $%s a GB", t.ItemBytes, itemOverhead, each(p.Prices[of.price]))
+		all = append(all, entry(p, of.what, size, "GB", of.price, how))
+	}
+	return all
 }
 
 // each writes a price as it is published.

@@ -13,9 +13,10 @@ type Units struct {
 	Shapes   map[string]Shape `json:"shapes"`
 }
 
-// Names of shapes. Load and Trickle make the totals; the others say what an option costs.
+// Names of shapes. Load, Three and Trickle make the totals; the others say what an option costs.
 const (
 	Load      = "load"             // full batches: Scheduler 10, agents 5
+	Three     = "batches-of-three" // three messages in each batch, between the two
 	Trickle   = "trickle"          // every message alone
 	NoReplyTo = "load-no-reply-to" // load, with orders that name no reply-to
 	Finished  = "load-finished"    // load, with the index of finished orders

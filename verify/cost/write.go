@@ -3,6 +3,7 @@ package cost
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -15,16 +16,13 @@ func Write(w io.Writer, r Report) error {
 	b.line("What an order of four steps costs on AWS, %s, prices checked %s, units measured %s", r.Prices.Region, r.Prices.Checked, r.Units.Measured)
 	b.line("")
 	b.line("Dollars per million orders")
-	t := b.table("", "load", "trickle", "one order under load", "one order at trickle")
-	load, trickle := r.PerMillion[Load], r.PerMillion[Trickle]
-	for i := range min(len(load), len(trickle)) {
-		t.AppendRow(table.Row{load[i].What, dollars(load[i].Dollars), dollars(trickle[i].Dollars), load[i].How, trickle[i].How})
-	}
-	t.AppendSeparator()
-	t.AppendRow(table.Row{"All in", dollars(r.DollarsPerMillion[Load]), dollars(r.DollarsPerMillion[Trickle])})
-	b.render(t)
+	b.orders([]string{Load, Three, Trickle}, r.PerMillion, r.AgentFunctions)
 	b.line("")
-	b.line("load: batches of %d to the Scheduler and %d to agents; trickle: every message alone.", r.Units.Shapes[Load].SchedulerBatch, r.Units.Shapes[Load].AgentBatch)
+	full := r.Units.Shapes[Load]
+	b.line("load: batches of %d to the Scheduler and %d to agents; batches of three: 3 to each; trickle: every message alone.",
+		full.SchedulerBatch, full.AgentBatch)
+	b.line("Lambda, agents: computed, and not in All in, for a service that takes %s (--service-time) and functions of %.0f MB.",
+		seconds(r.ServiceTime), agentGB*1024)
 	for _, o := range []struct{ name, what string }{
 		{NoReplyTo, "orders that name no reply-to"}, {Finished, "finished orders in the index"}, {Sequence, "an agent for each step"},
 		{Wait, "a step that waits for up to 15 minutes"}, {Answer, "an approval that one person answers"},
@@ -37,8 +35,15 @@ func Write(w io.Writer, r Report) error {
 	b.operations(r)
 	b.line("")
 	b.line("Dollars per month while nothing happens: $%s", dollars(r.IdlePerMonth))
-	t = b.table("", "dollars", "arithmetic")
+	t := b.table("", "dollars", "arithmetic")
 	for _, e := range r.Idle {
+		t.AppendRow(table.Row{e.What, dollars(e.Dollars), e.How})
+	}
+	b.render(t)
+	b.line("")
+	b.line("Dollars per month for each million orders that are kept, computed from the largest item: $%s", dollars(r.KeptPerMonth))
+	t = b.table("", "dollars", "arithmetic")
+	for _, e := range r.Kept {
 		t.AppendRow(table.Row{e.What, dollars(e.Dollars), e.How})
 	}
 	b.render(t)
@@ -81,7 +86,7 @@ func WriteSweeps(w io.Writer, r Report) error {
 	return b.err
 }
 
-func seconds(s float64) string { return (time.Duration(s) * time.Second).String() }
+func seconds(s float64) string { return time.Duration(s * float64(time.Second)).String() }
 
 // yours writes the estimate for a workload of the user's.
 func (b *printer) yours(e *Estimate) {
@@ -95,23 +100,45 @@ func (b *printer) yours(e *Estimate) {
 		waits = fmt.Sprintf(", %d waits of up to 15 minutes", e.Waits)
 	}
 	b.line("Yours%s: %d steps in a row%s, %d agents, an item of about %d bytes (an estimate, from what 4 and 8 steps consumed)", name, e.Steps, waits, e.Agents, e.ItemBytes)
-	load, trickle := e.PerMillion[Load], e.PerMillion[Trickle]
-	t := b.table("dollars per million orders", "load", "trickle", "one order under load", "one order at trickle")
-	for i := range load {
-		t.AppendRow(table.Row{load[i].What, dollars(load[i].Dollars), dollars(trickle[i].Dollars), load[i].How, trickle[i].How})
-	}
-	t.AppendSeparator()
-	t.AppendRow(table.Row{"All in", dollars(e.DollarsPerMillion[Load]), dollars(e.DollarsPerMillion[Trickle])})
-	b.render(t)
+	b.line("Dollars per million orders")
+	b.orders([]string{Load, Trickle}, e.PerMillion, e.AgentFunctions)
 	b.line("")
 	b.line("Your month of %d orders, in dollars, what idles ($%s) included", e.Orders, dollars(e.IdlePerMonth))
-	t = b.table("", "a million orders", "a month")
+	t := b.table("", "a million orders", "a month")
 	t.AppendRow(table.Row{"Stepkeeper, load to trickle", span(e.DollarsPerMillion[Load], e.DollarsPerMillion[Trickle]), span(e.DollarsPerMonth[Load], e.DollarsPerMonth[Trickle])})
 	for _, p := range e.Peers {
 		t.AppendRow(table.Row{p.Name, span(p.PerMillion, p.PerMillionUpper), span(p.PerMonth, p.PerMonthUpper)})
 	}
 	b.render(t)
 	b.line("Without what comes on top of each, named below. Steps that run in parallel or are skipped cost less, waits of more than 15 minutes more; retries and undo cost more.")
+}
+
+// orders writes what a million orders of each shape cost, and below the total what their agents' functions cost.
+func (b *printer) orders(shapes []string, totals, agents map[string][]Entry) {
+	header := table.Row{""}
+	for _, shape := range shapes {
+		header = append(header, strings.ReplaceAll(shape, "-", " "))
+	}
+	t := b.table(append(header, "one order under load", "one order at trickle")...)
+	rows := func(entries map[string][]Entry) {
+		for i, load := range entries[Load] {
+			row := table.Row{load.What}
+			for _, shape := range shapes {
+				row = append(row, dollars(entries[shape][i].Dollars))
+			}
+			t.AppendRow(append(row, load.How, entries[Trickle][i].How))
+		}
+	}
+	rows(totals)
+	t.AppendSeparator()
+	all := table.Row{"All in"}
+	for _, shape := range shapes {
+		all = append(all, dollars(sum(totals[shape])))
+	}
+	t.AppendRow(all)
+	t.AppendSeparator()
+	rows(agents)
+	b.render(t)
 }
 
 // span writes a range; upper 0: there is none.

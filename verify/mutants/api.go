@@ -3,8 +3,10 @@ package mutants
 // ofAPI are mutants of the HTTP edge of embedded mode.
 var ofAPI = []Mutant{
 	// What comes in.
-	{Name: "api-command-of-any-depth", File: "dev/api/document.go", Func: "readFormat", Old: "rawjson.CheckBounds(data)", New: "rawjson.CheckBounds(nil)"},
-	{Name: "api-queue-request-of-any-depth", File: "dev/sqsproto/handler.go", Func: "call.read", Old: "rawjson.CheckBounds(c.body)", New: "rawjson.CheckBounds(nil)"},
+	{Name: "api-command-of-any-depth", File: "dev/api/document.go", Func: "readFormat",
+		Old: "rawjson.Check(data, ", New: "rawjson.Check([]byte(\"1\"), "},
+	{Name: "api-queue-request-of-any-depth", File: "dev/sqsproto/handler.go", Func: "call.read",
+		Old: "rawjson.Check(c.body, ", New: "rawjson.Check([]byte(\"1\"), "},
 
 	// A document that cannot be read.
 	{Name: "P27-damage-stops-the-start", File: "functions/scheduler/restart.go", Func: "Scheduler.restart", Old: "case errors.Is(failed, port.ErrDamaged):", New: "case false:"},
@@ -31,7 +33,7 @@ var ofAPI = []Mutant{
 	{Name: "api-failed-entries-shift", File: "dev/sqsproto/send.go", Func: "sinkAll", Old: "errs[at[k]] = err", New: "errs[k] = err"},
 	{Name: "api-sender-fault-is-inverted", File: "dev/sqsproto/send.go", Func: "batchOutput.fail", Old: "SenderFault: f.sender", New: "SenderFault: !f.sender"},
 	{Name: "api-line-over-the-limit", File: "dev/api/stream.go", Func: "readLine", Old: "port.MaxOrder+2", New: "2*port.MaxOrder", Equivalent: "message.DecodeSubmit refuses the same size with the same code; this bound is for memory only"},
-	{Name: "api-command-of-any-size", File: "dev/api/commands.go", Func: "edge.registerCommands", Old: "MaxBodyBytes: maxCommand", New: "MaxBodyBytes: 1 << 20"},
+	{Name: "api-command-of-any-size", File: "dev/api/commands.go", Func: "operation", Old: "MaxBodyBytes: maxCommand", New: "MaxBodyBytes: 1 << 20"},
 	{Name: "api-half-a-header-is-held", File: "dev/api/server.go", Func: "Serve", Old: "ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout", New: "ReadTimeout: time.Minute"},
 	{Name: "api-half-a-body-is-held", File: "dev/api/server.go", Func: "Serve", Old: "ReadTimeout: readTimeout,", New: "ReadTimeout: writeTimeout,"},
 	{Name: "api-a-line-that-never-ends-is-held", File: "dev/api/stream.go", Func: "patientReader.Read", Old: "time.Now().Add(lineTimeout)", New: "time.Time{}"},

@@ -67,7 +67,7 @@ func TestChangesSinceTheBranchBegan(t *testing.T) {
 
 // Mutants of changed rooms are tried first; the seed orders the others, and none is lost.
 func TestMutantsOfAChangeComeFirst(t *testing.T) {
-	all := mutants.WithoutNode()
+	all := mutants.Offline()
 	c := mutants.Changes{Seed: 1, Known: true, Folders: []string{"dev/sqlite"}}
 	ordered, concerned := c.Order(all)
 	if concerned == 0 || len(ordered) != len(all) {

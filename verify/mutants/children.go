@@ -51,6 +51,7 @@ var ofChildren = []Mutant{
 	{Name: "P41-definition-for-the-next-run-is-not-read", File: "functions/scheduler/child.go", Func: "item.withDefinition", Old: "ask.To = to.Definition", New: ""},
 	{Name: "P49-children-of-another-workflow", File: move, Func: "Each.same", Old: "e.Workflow == n.Workflow && ", New: ""},
 	{Name: "P49-offers-a-move-that-is-refused", File: "shared/view/details.go", Func: "Task.Pinned", Old: "!acceptedBy(d, err)", New: "!acceptedBy(d, err) && false"},
+	{Name: "P41-child-waits-for-a-definition-that-is-not-stored", File: "functions/scheduler/child.go", Func: "item.firstChild", Old: "err != nil && j.Unseen:", New: "err != nil && j.Unseen && false:"},
 	{Name: "P41-expired-child-runs-again", File: "functions/scheduler/child.go", Func: "item.firstChild", Old: "j.Expired", New: "false"},
 	{Name: "P41-tasks-can-be-reached-from-outside", File: "dev/embedded/backend.go", Func: "Runtime.Queue", Old: "name == port.Tasks", New: "false"},
 	{Name: "P41-a-child-that-is-there-is-too-large", File: "functions/scheduler/child.go", Func: "item.firstChild", Old: "refusal != nil && j.Unseen", New: "false"},
@@ -60,5 +61,6 @@ var ofChildren = []Mutant{
 	{Name: "P40-id-of-a-child-of-any-length", File: "shared/core/definition.go", Func: "Parent.ChildID", Old: "len(id) <= MaxID", New: "true"},
 	{Name: "P40-any-depth", File: "shared/workflow/source/each.go", Func: "builder.child", Old: "depth(def) >= core.MaxChildDepth", New: "false"},
 	{Name: "P22-child-hides-its-point-of-no-return", File: "shared/workflow/source/each.go", Func: "builder.each", Old: "s.PointOfNoReturn || child.Steps[i].PointOfNoReturn", New: "s.PointOfNoReturn || child.Steps[i].PointOfNoReturn && false"},
-	{Name: "codec-order-with-tilde", File: "shared/message/submit.go", Func: "SubmitOrder.Check", Old: "!orderID(o.OrderID)", New: "!taskPattern.MatchString(o.OrderID)"},
+	{Name: "codec-order-with-tilde", File: "shared/message/submit.go", Func: "SubmitOrder.checkFields",
+		Old: "!orderID(o.OrderID)", New: "!taskPattern.MatchString(o.OrderID)"},
 }

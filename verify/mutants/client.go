@@ -13,9 +13,9 @@ var ofClient = []Mutant{
 	{Name: "P14-line-without-its-notes", File: "dev/api/stream.go", Func: "answerOf", Old: "Notes: r.Notes", New: "Notes: nil"},
 
 	// Redirects.
-	{Name: "client-redirects-are-followed", File: "client/http.go", Func: "newHTTP", Old: "return http.ErrUseLastResponse", New: "return nil"},
+	{Name: "client-redirects-are-followed", File: "client/http.go", Func: "newHTTP", Old: "redirect.Refused(*c)", New: "c"},
 	{Name: "client-redirect-is-a-success", File: "client/http.go", Func: "overHTTP.send", Old: "resp.StatusCode < 300", New: "resp.StatusCode < 400"},
-	{Name: "client-redirect-shows-its-whole-address", File: "client/http.go", Func: "redirected", Old: `u.Scheme+"://"+u.Host)`, New: `u.String())`},
+	{Name: "client-redirect-shows-its-whole-address", File: "shared/redirect/redirect.go", Func: "Target", Old: `"%.200q", u.Scheme+"://"+u.Host`, New: `"%q", u.String()`},
 
 	// Streams.
 	{Name: "client-half-a-line-is-an-answer", File: "client/follow.go", Func: "wholeLines", Old: "bufio.ScanLines(data, false)", New: "bufio.ScanLines(data, true)"},
@@ -24,6 +24,5 @@ var ofClient = []Mutant{
 	// Answers.
 	{Name: "P35-client-answers-the-first-round", File: "client/command.go", Func: "command.present", Old: "c.Round = s.Answers.Round", New: ""},
 	{Name: "P35-client-answers-the-first-run", File: "client/command.go", Func: "command.present", Old: "c.Run = t.Run", New: "c.Run = 0"},
-	{Name: "P35-client-sends-an-answer-of-the-old-schema", File: "client/command.go", Func: "Client.command", Old: "cmd.Schema = cmd.Major()", New: "cmd.Schema = message.Schema"},
 	{Name: "P36-verdict-of-an-answer-is-not-found", File: "shared/core/command.go", Func: "Task.Verdict", Old: "if v := t.Steps[i].verdictOf(id); v != nil {", New: "if v := t.Steps[i].verdictOf(id); v != nil && id == \"\" {"},
 }

@@ -1,6 +1,9 @@
 package mutants
 
-const walk = "shared/rawjson/walk.go"
+const (
+	check     = "shared/rawjson/check.go"
+	canonical = "shared/rawjson/canonical.go"
+)
 
 // ofCodec are mutants of the reading and writing of messages, task documents and Lambda events.
 var ofCodec = []Mutant{
@@ -13,52 +16,51 @@ var ofCodec = []Mutant{
 	{Name: "codec-complete-by-the-latest", File: "shared/state/fields.go", Func: "completeBy", Old: "s.CompleteBy < by", New: "s.CompleteBy > by"},
 	{Name: "codec-shows-what-is-not-in-flight", File: "shared/state/fields.go", Func: "completeBy", Old: "s.InFlight() && ", New: ""},
 
-	// What a reader assumes where a member is absent.
-	{Name: "codec-assumes-in-old-documents", File: "shared/state/field.go", Func: "table.fills", Old: "(schema > 1 || f.first)", New: "true"},
-	{Name: "codec-newer-document-is-read", File: "shared/state/decode.go", Func: "DecodeTask", Old: "d.schema > TaskSchema", New: "d.schema > TaskSchema+1"},
-	{Name: "codec-zero-is-left-out", File: "shared/state/field.go", Func: "member", Old: "v != a.value(x) || a.shown != nil && a.shown(x)", New: "v != a.value(x) && v != *new(V)"},
-	{Name: "codec-hides-what-is-under-way", File: "shared/state/field.go", Func: "member", Old: " || a.shown != nil && a.shown(x)", New: ""},
-	{Name: "codec-output-of-another-step", File: "shared/state/output.go", Func: "derivedOutput", Old: "!bytes.Equal(back, t.Output)", New: "len(back) == 0"},
-	{Name: "codec-unknown-member-is-dropped", File: "shared/state/field.go", Func: "table.read", Old: "unknown != nil", New: "unknown != nil && name == \"\""},
-	{Name: "codec-item-keeps-hashes-as-text", File: "shared/dynamo/parse.go", Func: "scalar", Old: "b != nil && depth == 1", New: "b != nil && depth == 0"},
-	{Name: "codec-item-loses-white-space-of-a-list", File: "shared/dynamo/parse.go", Func: "list", Old: "r.Pos() != compact {", New: "r.Pos() < compact {"},
-	{Name: "codec-item-loses-white-space-of-an-object", File: "shared/dynamo/parse.go", Func: "object", Old: "r.Pos() != compact+len(r.Key)+1", New: "r.Pos() < compact"},
-	{Name: "codec-item-loses-white-space-at-an-end", File: "shared/dynamo/parse.go", Func: "list", Old: "r.Pos() != max(compact, empty)", New: "r.Pos() < max(compact, empty)"},
-	{Name: "codec-every-member-is-written", File: "shared/state/field.go", Func: "member", Old: "v != a.value(x) ||", New: "true || v != a.value(x) ||"},
+	// How members are written and read.
+	{Name: "codec-newer-document-is-read", File: "shared/state/field.go", Func: "schemaField", Old: "schema > TaskSchema", New: "schema > TaskSchema+1"},
+	{Name: "codec-time-of-creation-is-left-out", File: "shared/state/encode.go", Func: "writer.after", Old: "if !t.InRange() {", New: "if t == w.created {\n\t\treturn\n\t}\n\tif !t.InRange() {"},
+	{Name: "codec-every-member-is-written", File: "shared/state/field.go", Func: "member", Old: "v != zero", New: "true || v != zero"},
+	{Name: "codec-list-loses-its-last", File: "shared/state/field.go", Func: "list", Old: "for i := range all {", New: "for i := range all[1:] {"},
+	{Name: "codec-steps-in-the-order-of-the-store", File: "shared/state/decode.go", Func: "decoder.steps", Old: "cmp.Or(cmp.Compare(a.n, b.n), ", New: "cmp.Or("},
+	{Name: "codec-item-shows-what-people-have-sent", File: "shared/dynamo/parse.go", Func: "object", Old: "if slices.Contains(jsonText, name) {", New: "if false {"},
+	{Name: "codec-item-rounds-a-number", File: "shared/dynamo/parse.go", Func: "value", Old: "len(number) <= maxDigits", New: "len(number) <= 2*maxDigits"},
+	{Name: "codec-item-with-text-that-is-no-json", File: "shared/dynamo/write.go", Func: "appendObject", Old: "if !jsontext.Value(text.Value).IsValid(jsontext.AllowDuplicateNames(true)) {", New: "if false {"},
+	{Name: "codec-unknown-member-is-dropped", File: "shared/state/field.go", Func: "table.read", Old: "unknown != nil && len(members) > 0", New: "unknown != nil && len(members) > 100"},
 
 	// What a reader of JSON refuses.
-	{Name: "codec-members-need-no-comma", File: walk, Func: "next", Old: "b[i] == ','", New: "b[i] != last"},
-	{Name: "codec-members-need-no-colon", File: walk, Func: "key", Old: "b[i] != ':'", New: "b[i] == '}'"},
-	{Name: "codec-value-may-stand-twice", File: "shared/rawjson/reader.go", Func: "Reader.part", Old: "!r.first || ", New: ""},
-	{Name: "codec-bracket-in-a-text-counts", File: walk, Func: "Token", Old: "case '\\\\':\n\t\t\t\ti++", New: "case 0:"},
-	{Name: "codec-submission-names-a-field-twice", File: "shared/message/strict.go", Func: "object", Old: "if twice {", New: "if twice && many == nil {"},
-	{Name: "codec-key-of-half-a-pair", File: "shared/message/strict.go", Func: "object", Old: "whole(r.Key, path)", New: "whole(nil, path)"},
-	{Name: "codec-broken-submission-without-its-place", File: "shared/message/strict.go", Func: "strictJSON", Old: "cmp.Or(syntax(data), err, r.Err)", New: "cmp.Or(err, r.Err)"},
+	{Name: "codec-submission-is-read-loosely", File: check, Func: "Check",
+		Old: "check(data, levels)", New: "check(data, levels, loose...)"},
+	{Name: "codec-something-follows-a-value", File: check, Func: "end",
+		Old: "!errors.Is(err, io.EOF)", New: "err != nil && !errors.Is(err, io.EOF)"},
+	{Name: "codec-bytes-are-not-utf-8", File: check, Func: "check", Old: "at >= 0", New: "at > len(data)"},
+	{Name: "codec-first-of-two-members-counts", File: "shared/rawjson/lookup.go", Func: "Member",
+		Old: "string(other) == name", New: "found == nil && string(other) == name"},
+	{Name: "P14-number-loses-digits", File: canonical, Func: "appendNumber",
+		Old: "bytes.Equal(appendExact(nil, short), exact)", New: "true"},
+	{Name: "P14-a-zero-has-a-sign", File: canonical, Func: "appendNumber", Old: " && f != 0", New: ""},
+	{Name: "P14-members-have-an-order", File: canonical, Func: "AppendCanonical",
+		Old: "ReorderRawObjects(true)", New: "ReorderRawObjects(false)"},
 	{Name: "codec-field-without-a-name", File: "shared/message/submit.go", Func: "unknownField", Old: "len(unknown) == 0", New: "len(unknown) == 0 || slices.Min(unknown) == \"\""},
 
-	// The attempts that did not end done.
-	{Name: "codec-attempts-that-errors-report-are-read-as-none", File: "shared/state/tried.go", Func: "triedField", Old: "fill: func(t *core.Task) { t.Attempts = usualAttempts(t) },", New: ""},
-	{Name: "codec-attempts-against-the-errors-are-left-out", File: "shared/state/tried.go", Func: "triedField", Old: "slices.Equal(t.Attempts, usualAttempts(t))", New: "len(t.Attempts) == 0"},
-	{Name: "codec-attempts-go-on-after-another-operation", File: "shared/state/tried.go", Func: "words", Old: "e.Undo != last.Undo || ", New: ""},
-	{Name: "codec-attempts-take-over-the-code", File: "shared/state/tried.go", Func: "words", Old: " || e.Code != last.Code", New: ""},
-	{Name: "codec-attempts-lose-their-agent", File: "shared/state/tried.go", Func: "words", Old: "e.Agent != \"\"", New: "false"},
-	{Name: "codec-attempts-of-any-time", File: "shared/state/tried.go", Func: "triedFrom", Old: "!e.Began.InRange() || !e.Ended.InRange()", New: "false"},
-	{Name: "codec-attempts-are-named-in-full", File: "shared/state/tried.go", Func: "triedText", Old: "slices.Contains(usual, e.Attempt)", New: "false && slices.Contains(usual, e.Attempt)"},
-
 	// The one limit of nesting.
-	{Name: "codec-one-level-more", File: "shared/rawjson/bounds.go", Func: "CheckLevels", Old: "depth > levels", New: "depth > levels+1"},
-	{Name: "codec-number-of-any-length", File: "shared/rawjson/bounds.go", Func: "NumberFits", Old: "len(text) > MaxNumber", New: "len(text) > 1<<20"},
-	{Name: "codec-exponent-of-any-size", File: "shared/rawjson/bounds.go", Func: "NumberFits", Old: "digits <= 3", New: "true"},
-	{Name: "codec-negative-number-is-not-bounded", File: "shared/rawjson/bounds.go", Func: "CheckLevels", Old: "c == '-' || ", New: ""},
+	{Name: "codec-one-level-more", File: check, Func: "check", Old: "depth > levels", New: "depth > levels+1"},
+	{Name: "codec-number-of-any-length", File: check, Func: "NumberFits",
+		Old: "len(text) > MaxNumber", New: "len(text) > 1<<20"},
+	{Name: "codec-exponent-of-any-size", File: check, Func: "NumberFits", Old: "digits <= 3", New: "true"},
+	{Name: "codec-numbers-are-not-bounded", File: check, Func: "check",
+		Old: " && !NumberFits(number)", New: " && false"},
 	{Name: "P35-schema-without-a-budget", File: "shared/expression/schema.go", Func: "answerSchema.meter", Old: "s.left < 0", New: "false"},
 	{Name: "P35-list-without-a-charge", File: "shared/expression/schema.go", Func: "validationCost.of", Old: "n := c.each * (1 + len(v))\n\t\tif c.unique", New: "n := c.each\n\t\tif c.unique"},
-	{Name: "codec-order-of-any-depth", File: "shared/message/submit.go", Func: "SubmitOrder.Check", Old: "if err := rawjson.CheckBounds(o.Order); err != nil {", New: "if err := rawjson.CheckBounds(nil); err != nil {"},
-	{Name: "codec-reply-of-any-depth", File: "shared/message/codec.go", Func: "Reply.Check", Old: "rawjson.CheckBounds(m.Output)", New: "rawjson.CheckBounds(nil)"},
+	{Name: "codec-order-of-any-depth", File: "shared/message/submit.go", Func: "SubmitOrder.Check",
+		Old: "rawjson.Check(o.Order, ", New: "rawjson.Check([]byte(\"1\"), "},
+	{Name: "codec-reply-of-any-depth", File: "shared/message/codec.go", Func: "checkOutput",
+		Old: "len(output) == 0", New: "true"},
 	{Name: "P22a-done-without-effect-is-read", File: "shared/message/codec.go", Func: "Reply.Check", Old: "m.Outcome == core.OutcomeDone || m.Operation == core.UndoOp", New: "m.Operation == core.UndoOp"},
 	{Name: "P22a-undo-without-effect-is-read", File: "shared/message/codec.go", Func: "Reply.Check", Old: "m.Outcome == core.OutcomeDone || m.Operation == core.UndoOp", New: "m.Outcome == core.OutcomeDone"},
 	{Name: "codec-order-of-a-child-as-deep-as-that-of-its-parent", File: "shared/message/codec.go", Func: "envelope", Old: "return 2", New: "return 1"},
 	{Name: "codec-status-with-collected-outputs", File: "shared/message/codec.go", Func: "envelope", Old: "return 3", New: "return 2"},
-	{Name: "codec-message-of-any-depth", File: "shared/message/codec.go", Func: "decode", Old: "rawjson.CheckMessageBounds(data, ", New: "rawjson.CheckMessageBounds(nil, "},
+	{Name: "codec-message-of-any-depth", File: "shared/message/codec.go", Func: "decode",
+		Old: "rawjson.CheckLoose(data, ", New: "rawjson.CheckLoose([]byte(\"1\"), "},
 	{Name: "P49-any-word-is-a-definition", File: "shared/message/codec.go", Func: "Control.checkCommand", Old: "!IsDefinition(m.Definition)", New: "m.Definition == \"\""},
 	{Name: "codec-damage-hides-a-listing", File: "shared/view/task.go", Func: "Listed", Old: "if err != nil {", New: "if err != nil && r == nil {"},
 	{Name: "codec-damage-has-no-id", File: "shared/view/task.go", Func: "Listed", Old: "OrderID: r.ID, ", New: ""},

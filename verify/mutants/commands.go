@@ -1,14 +1,16 @@
 package mutants
 
 const (
-	command = "shared/core/command.go"
-	correct = "shared/core/correct.go"
-	move    = "shared/core/move.go"
+	command   = "shared/core/command.go"
+	correct   = "shared/core/correct.go"
+	eraseFile = "shared/core/erase.go"
+	move      = "shared/core/move.go"
+	refused   = "shared/core/refused.go"
 )
 
 // ofCommands are mutants of what the core does with submissions and commands.
 var ofCommands = []Mutant{
-	{Name: "P14-other-content-is-the-same-order", File: command, Func: "deciding.submittedAgain", Old: "case ev.(Submitted).ContentHash != r.t.ContentHash:", New: "case false:"},
+	{Name: "P14-other-content-is-the-same-order", File: command, Func: "deciding.submittedAgain", Old: "case ev.(Submitted).ContentHash != ev.(Submitted).KnownHash:", New: "case false:"},
 	{Name: "P17-cancel-before-the-order-is-lost", File: decide, Func: "decideUnknown", Old: "return tombstone(e, at), nil", New: "_ = e\n\t\treturn Decision{Ignored: \"no such task\"}, nil"},
 	{Name: "P17-cancel-past-no-return", File: command, Func: "deciding.cancelCommand", Old: "case r.pastPointOfNoReturn():", New: "case false:"},
 	{Name: "P17-cancel-of-a-processed-order", File: command, Func: "deciding.cancelCommand", Old: "case t.ProcessState == Processed:", New: "case false:"},
@@ -20,6 +22,19 @@ var ofCommands = []Mutant{
 	{Name: "P5-repeated-command-is-decided-again", File: command, Func: "Task.verdictOf", Old: `if id == "" {`, New: `if id != "never" {`},
 	{Name: "P5-refusal-is-not-kept", File: command, Func: "deciding.reject", Old: "r.changed = true", New: ""},
 	{Name: "P5-one-verdict-is-kept", File: command, Func: "deciding.storeVerdict", Old: "len(all)-maxVerdicts", New: "len(all)-1"},
+	{Name: "P5-refused-command-is-not-remembered", File: command, Func: "deciding.reject", Old: "case r.number == r.t.Command:", New: "case false:"},
+	{Name: "P5-refused-number-that-comes-is-not-remembered", File: command, Func: "deciding.reject", Old: "case r.number > r.t.Command:", New: "case false:"},
+	{Name: "P5-full-list-of-refused-commands-keeps-the-number", File: refused, Func: "deciding.remember", Old: "t.Command++", New: ""},
+	{Name: "P5-what-was-refused-is-not-looked-for", File: refused, Func: "Task.refusedBefore", Old: "slices.Contains(all, hash)", New: "slices.Contains(all, id) && hash != id"},
+	{Name: "P5-next-run-refuses-what-the-last-one-did", File: command, Func: "deciding.restart", Old: "t.forgetRefused()", New: ""},
+	{Name: "P5-a-number-ahead-that-is-not-remembered-comes", File: refused, Func: "deciding.remember", Old: "t.Command = r.number + 1", New: ""},
+	{Name: "P5-a-number-ahead-is-reached-and-not-passed", File: refused, Func: "deciding.remember", Old: "t.Command = r.number + 1", New: "t.Command = r.number"},
+	{Name: "P5-one-forged-number-uses-up-all", File: refused, Func: "deciding.remember", Old: "r.number-t.Command <= furthestAhead", New: "true"},
+	{Name: "P36-an-answer-for-a-later-run-is-refused", File: "shared/core/answer.go", Func: "deciding.answered", Old: "e.Run > r.t.Run", New: "false"},
+	{Name: "P5-next-run-forgets-the-numbers-ahead", File: refused, Func: "Task.forgetRefused", Old: "len(ahead) > 0", New: "false"},
+	{Name: "P17-refused-cancel-is-not-remembered", File: command, Func: "deciding.cancelCommand", Old: "r.remember(e.ID, \"cancel\")", New: ""},
+	{Name: "P17-full-list-of-refused-cancels-takes-another", File: command, Func: "deciding.cancelCommand", Old: "case len(t.Refused[\"cancel\"]) == maxRefused:", New: "case false:"},
+	{Name: "P36-refused-answer-is-not-remembered", File: answerFile, Func: "deciding.refuseAnswer", Old: "r.remember(e.ID, v.Command)", New: ""},
 	{Name: "P22-operator-undoes-past-no-return", File: command, Func: "deciding.undoRefusal", Old: "case r.pastPointOfNoReturn():", New: "case false:"},
 	{Name: "P22a-fact-proves-nothing", File: command, Func: "deciding.resolveCommand", Old: "r.setNoEffect(i)", New: "_ = 0"},
 	{Name: "P22a-effect-is-stated-in-an-undo", File: command, Func: "deciding.resolveRefusal", Old: "case r.t.Phase == Undoing && fact == Happened && r.def.Steps[i].PointOfNoReturn:", New: "case false:"},
@@ -83,12 +98,12 @@ var ofCommands = []Mutant{
 	{Name: "P51-move-keeps-it-in-place-of-a-new-one", File: move, Func: "Task.movedTo", Old: "s.Corrected != nil && !sameInput", New: "false && !sameInput"},
 	{Name: "P51-move-drops-it", File: move, Func: "sameInput", Old: "return kindOfStep(d)", New: "return false && kindOfStep(d)"},
 	{Name: "P51-move-keeps-it-for-another-operation", File: move, Func: "sameInput", Old: "d.Operation == n.Operation && ", New: ""},
-	{Name: "P51-document-is-open-to-older-code", File: "shared/state/encode.go", Func: "schemaOf", Old: "return TaskSchema", New: "return usualSchema"},
-	{Name: "P51-message-is-open-to-older-code", File: "shared/message/envelope.go", Func: "Control.Major", Old: " || len(m.Input) > 0", New: ""},
 	{Name: "P51-message-with-null", File: "shared/message/codec.go", Func: "Control.checkStated", Old: `case string(value) == "null":`, New: "case false:"},
 	{Name: "P51-message-with-half-an-input", File: "shared/message/codec.go", Func: "Control.checkInput", Old: `case m.Step == "" || len(m.Input) == 0:`, New: "case false:"},
-	{Name: "P51-message-with-an-input-that-is-not-read-strictly", File: "shared/message/codec.go", Func: "Control.checkStated", Old: "err := strictJSON(value); err != nil", New: "err := strictJSON(nil); err == nil"},
-	{Name: "P24-message-with-the-output-of-what-did-not-happen", File: "shared/message/codec.go", Func: "Control.checkOutput", Old: "case m.Fact != core.Happened:", New: "case false:"},
+	{Name: "P51-message-with-an-input-that-is-not-read-strictly", File: "shared/message/codec.go", Func: "Control.checkStated",
+		Old: "rawjson.Check(value, ", New: "rawjson.CheckLoose(value, "},
+	{Name: "P24-message-with-the-output-of-what-did-not-happen", File: "shared/message/codec.go", Func: "Control.checkResolved",
+		Old: "case m.Fact != core.Happened:", New: "case false:"},
 	{Name: "P20-stated-output-does-not-arrive", File: "functions/scheduler/handle.go", Func: "controlled", Old: "Output: c.Output, ", New: ""},
 	{Name: "P51-input-does-not-arrive", File: "functions/scheduler/handle.go", Func: "controlled", Old: "Step: c.Step, Input: c.Input, ", New: ""},
 	{Name: "P51-client-sends-what-is-no-json", File: "client/command.go", Func: "Client.command", Old: "len(cmd.Input) > 0", New: "len(cmd.Input) > 9"},
@@ -121,5 +136,21 @@ var ofCommands = []Mutant{
 	{Name: "P49-resubmit-does-not-move", File: command, Func: "deciding.resubmitCommand", Old: "e.To != nil && !e.To.is(r.t.Definition)", New: "false"},
 	{Name: "P49-refused-resubmit-has-moved", File: command, Func: "deciding.resubmitCommand", Old: "r.t, r.def = before, def", New: "_, _ = before, def"},
 	{Name: "P49-next-run-keeps-outputs", File: command, Func: "deciding.restart", Old: "Attempt: s.Attempt, Unknown", New: "Attempt: s.Attempt, Output: s.Output, Unknown"},
+	{Name: "P52-erase-of-an-order-in-error", File: eraseFile, Func: "deciding.eraseRefusal", Old: "case t.ProcessState == Error:\n\t\treturn", New: "case false:\n\t\treturn"},
+	{Name: "P52-erase-of-an-order-that-runs", File: eraseFile, Func: "deciding.eraseRefusal", Old: "case !t.Terminal():", New: "case !t.Terminal() && t.ProcessState != Compensating && t.ProcessState != Processing:"},
+	{Name: "P52-erase-before-the-end-is-reported", File: eraseFile, Func: "deciding.eraseRefusal", Old: "case t.ResendAt != 0:", New: "case false:"},
+	{Name: "P52-erase-while-a-parent-may-need-it", File: eraseFile, Func: "deciding.eraseRefusal", Old: `case unrested != "":`, New: "case false:"},
+	{Name: "P52-erase-of-an-old-number", File: eraseFile, Func: "deciding.eraseCommand", Old: "r.checkCommand(e.Command)", New: "r.checkCommand(t.Command)"},
+	{Name: "P52-erase-keeps-outputs", File: eraseFile, Func: "Step.erase", Old: "s.Output, s.Unknown = nil, nil", New: "s.Unknown = nil"},
+	{Name: "P52-erase-keeps-the-order", File: eraseFile, Func: "deciding.erase", Old: "t.Order, t.Output, t.Unknown = nil, nil, nil", New: "t.Output, t.Unknown = nil, nil"},
+	{Name: "P52-erase-keeps-the-content", File: eraseFile, Func: "deciding.eraseContent", Old: `r.t.ContentHash != ""`, New: "false"},
+	{Name: "P52-repeated-erase-leaves-the-content", File: decide, Func: "deciding.unchanged", Old: "erases && task.Erased != nil", New: "erases && false"},
+	{Name: "P52-erased-order-is-emitted-again", File: decide, Func: "deciding.unchanged", Old: ` && task.Erased == nil`, New: ""},
+	{Name: "P52-erased-order-takes-commands", File: command, Func: "deciding.checkCommand", Old: "case r.t.Erased != nil:", New: "case false:"},
+	{Name: "P52-erased-order-is-cancelled", File: command, Func: "deciding.cancelCommand", Old: "case t.Erased != nil:", New: "case false:"},
+	{Name: "P52-erased-child-is-undone", File: "shared/core/child.go", Func: "deciding.askedByParent", Old: "case t.Erased != nil:", New: "case false:"},
+	{Name: "P52-erased-child-has-no-output", File: "shared/core/child.go", Func: "deciding.notifyParent", Old: "case t.Erased != nil:", New: "case false:"},
+	{Name: "P52-only-the-parent-is-asked", File: "functions/scheduler/decide.go", Func: "item.withUnrested", Old: "p = l.Task.Parent", New: "p = nil"},
+	{Name: "P52-fresh-erase-leaves-the-content", File: "shared/engine/engine.go", Func: "Job.decide", Old: "ev.(core.Erase); erases {", New: "ev.(core.Erase); erases && false {"},
 	{Name: "P48-closed-is-no-end", File: "shared/core/task.go", Func: "Task.Terminal", Old: "case Processed, Compensated, Cancelled, Closed:", New: "case Processed, Compensated, Cancelled:"},
 }

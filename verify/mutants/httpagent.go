@@ -59,7 +59,9 @@ var ofHTTPAgent = []Mutant{
 	{Name: "httpagent-localhost-by-prefix", File: httpLoad, Func: "isLoopbackHost", Old: `strings.EqualFold(host, "localhost")`, New: `strings.HasPrefix(strings.ToLower(host), "localhost")`},
 	{Name: "httpagent-localhost-by-suffix", File: httpLoad, Func: "isLoopbackHost", Old: `strings.EqualFold(host, "localhost")`, New: `strings.HasSuffix(strings.ToLower(host), "localhost")`},
 	{Name: "httpagent-proxy-of-the-environment", File: httpService, Func: "Service.client", Old: "IdleConnTimeout:        time.Minute,", New: "Proxy: http.ProxyFromEnvironment, IdleConnTimeout: time.Minute,"},
-	{Name: "httpagent-redirects-are-followed", File: httpService, Func: "Service.client", Old: "return http.ErrUseLastResponse", New: "return nil"},
+	{Name: "httpagent-redirects-are-followed", File: "shared/redirect/redirect.go", Func: "Refused", Old: "return http.ErrUseLastResponse", New: "return nil"},
+	{Name: "httpagent-redirect-address-breaks-the-answer", File: "shared/redirect/redirect.go", Func: "Transport.RoundTrip", Old: "wrong != nil", New: "wrong != nil && false"},
+	{Name: "httpagent-redirects-keep-idle-connections", File: "shared/redirect/redirect.go", Func: "Transport.CloseIdleConnections", Old: "below.CloseIdleConnections()", New: "_ = below"},
 	{Name: "httpagent-6to4-hides-an-address", File: httpAddress, Func: "embedded", Old: "if e.network.Contains(ip) {", New: "if e.at != 2 && e.network.Contains(ip) {"},
 	{Name: "httpagent-nat64-hides-an-address", File: httpAddress, Func: "embedded", Old: "if e.network.Contains(ip) {", New: "if e.at != 12 && e.network.Contains(ip) {"},
 	{Name: "httpagent-mapped-address-hides-another", File: httpAddress, Func: "embedded", Old: `ip = ip.Unmap().WithZone("")`, New: `ip = ip.WithZone("")`},
@@ -94,9 +96,9 @@ var ofHTTPAgent = []Mutant{
 	{Name: "httpagent-part-of-a-secret-is-cut-first", File: httpSecret, Func: "newRedactor", Old: "return len(b) - len(a)", New: "return len(a) - len(b)"},
 	{Name: "httpagent-host-is-taken-for-a-secret", File: httpSecret, Func: "secretsOfURL", Old: "if !strings.Contains(host, string(v)) {", New: "if len(host) >= 0 {"},
 	{Name: "httpagent-path-of-an-address-is-no-secret", File: httpSecret, Func: "secretsOfURL", Old: `v = Secret(strings.Trim(path, "/"))`, New: `_ = path`},
-	{Name: "httpagent-redirect-shows-its-whole-address", File: httpResponse, Func: "answer.pointed", Old: `u.Scheme+"://"+u.Host`, New: `u.String()`},
 	{Name: "httpagent-unsolicited-bytes-are-logged", File: httpCall, Func: "Service.exchange", Old: "guardStandardLog()", New: "_ = 0"},
 
 	// How deep.
-	{Name: "httpagent-answer-of-any-depth", File: "functions/agent/httpagent/response.go", Func: "answer.output", Old: "rawjson.CheckBounds(body)", New: "rawjson.CheckBounds(nil)"},
+	{Name: "httpagent-answer-of-any-depth", File: "functions/agent/httpagent/response.go", Func: "answer.output",
+		Old: "rawjson.CheckLoose(body, rawjson.MaxLevels)", New: "rawjson.CheckLoose(body, 10_000)"},
 }

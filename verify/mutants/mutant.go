@@ -38,18 +38,20 @@ func (m *Mutant) Package() string { return path.Dir(m.File) }
 // All are the mutants, those of the core first.
 func All() []Mutant {
 	return slices.Concat(ofCore, ofCommands, ofChildren, ofLongWork, ofActors, ofWorker, ofAdapters,
-		ofCodec, ofHTTPAgent, ofAPI, ofClient, ofCLI, ofBulk, ofDeadLetters, ofConsole, ofSQS, ofSNS, ofWiring, ofInfra, ofWorkflows)
+		ofExpiry, ofCodec, ofHTTPAgent, ofAPI, ofClient, ofCLI, ofBulk, ofDeadLetters, ofConsole, ofSQS, ofSNS, ofWiring, ofInfra, ofWorkflows)
 }
 
-// WithoutNode are those that `make mutants` runs: all but those of the infrastructure, whose tests need Node
-// (`make mutants-infra`).
-func WithoutNode() []Mutant {
-	return slices.DeleteFunc(All(), func(m Mutant) bool { return m.Package() == "infra" })
+// Offline are those that `make mutants` runs: all but those of the infrastructure, whose tests need Node (`make mutants-infra`),
+// and those whose tests need a DynamoDB (`make mutants-dynamo`).
+func Offline() []Mutant {
+	return slices.DeleteFunc(All(), func(m Mutant) bool {
+		return m.Package() == "infra" || slices.ContainsFunc(ofExpiry, func(e Mutant) bool { return e.Name == m.Name })
+	})
 }
 
 // The rules of the protocol, the invariants, the rules of docs/aws-rules.md, and, where none of them
 // speaks of it, the room.
-var wellNamed = regexp.MustCompile(`^(P([1-9]|9a|12a|1[0-9]|2[0-9]|22a|23a|3[0-9]|4[0-689]|5[01])|I([1-9]|1[0-9]|2[01])|A[1-9][0-9]?|` +
+var wellNamed = regexp.MustCompile(`^(P([1-9]|9a|12a|1[0-9]|2[0-9]|22a|23a|3[0-9]|4[0-689]|5[0-2])|I([1-9]|1[0-9]|2[01])|A[1-9][0-9]?|` +
 	`api|bulk|cli|client|codec|console|diagram|httpagent|infra|schedule|sns|sqlite|sqs|wiring|workflow)(-[a-z0-9]+)+$`)
 
 // Check says what is wrong with a list of mutants, whatever the sources are.

@@ -43,7 +43,7 @@ func TestEveryMutantCompiles(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles half of the module; `make mutants-changed` does so too")
 	}
-	all := mutants.WithoutNode()
+	all := mutants.Offline()
 	overlay, err := mutants.Weave(root, t.TempDir(), all)
 	if err != nil {
 		t.Fatal(err)

@@ -36,7 +36,7 @@ var Rooms = []Room{
 	{Name: "alerts", Packages: []string{"shared/incident", "shared/sns"}, Tests: []string{"shared/message", "functions/internal/cloud", "dev/embedded", "functions/scheduler/bootstrap/wiring", "functions/supervisor/bootstrap/wiring"}},
 	{Name: "aws", Packages: []string{"shared/awsclient", "shared/awsclient/wire", "shared/deployment"}, Tests: []string{"shared/sqs", "shared/sns", "shared/dynamo", "client/aws"}},
 	{Name: "api", Packages: []string{"dev/api", "dev/answerpage", "dev/sqsproto"}, Tests: []string{"client", "dev/embedded", cmd + "cli"}},
-	{Name: "embedded", Packages: []string{"dev/embedded", "shared/regularfile", "shared/tracing"}, Tests: []string{"client", cmd + "cli"}},
+	{Name: "embedded", Packages: []string{"dev/embedded", "shared/redirect", "shared/regularfile", "shared/tracing"}, Tests: []string{"client", cmd + "cli"}},
 	{Name: "client", Packages: []string{"client", "client/aws"}, Tests: []string{cmd + "cli"}},
 	{Name: "cli", Packages: []string{"cmd/stepkeeper", cmd + "cli", cmd + "failure", cmd + "render", cmd + "scaffold", cmd + "source", cmd + "streams"}},
 	{Name: "console", Packages: []string{cmd + "bulk", cmd + "console", cmd + "diagram", cmd + "journal"}, Tests: []string{cmd + "cli"}},

@@ -23,6 +23,7 @@ var ofWiring = []Mutant{
 	{Name: "P32-embedded-capacity-without-the-batch", File: devAgents, Func: "Runtime.capacity", Old: "a.concurrency * a.batch", New: "a.concurrency"},
 	{Name: "P32-embedded-takes-more-than-it-may", File: devBackend, Func: "Runtime.submit", Old: "begin+limit-active", New: "begin+limit"},
 	{Name: "P14-embedded-refuses-known-orders-while-busy", File: devBackend, Func: "Runtime.knownOrBusy", Old: "loaded[0].Task != nil", New: "loaded == nil"},
+	{Name: "P32-embedded-supervisor-without-capacity", File: devRuntime, Func: "Runtime.wire", Old: "Capacity: s.capacity, Interval:", New: "Interval:"},
 	{Name: "P27-embedded-takes-nothing-up-again", File: devRuntime, Func: "Open", Old: "s.scheduler.Restart(ctx)", New: "0, error(nil)"},
 	{Name: "wiring-one-bad-task-stops-the-start", File: devRuntime, Func: "Open", Old: `s.log.Error("some tasks are not taken up again; the Supervisor tries when they are due", "error", err)`, New: "return nil, err"},
 	{Name: "wiring-close-cuts-calls-off", File: devAgents, Func: "Runtime.wireAgents", Old: "Drain: drainTime", New: "Drain: 1"},

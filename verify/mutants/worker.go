@@ -13,7 +13,9 @@ const (
 
 // ofWorker are mutants of the agents' engine.
 var ofWorker = []Mutant{
-	{Name: "P39-the-ledger-holds-a-token", File: "functions/agent/worker/handling.go", Func: "encode", Old: "out = core.RedactJSON(out)", New: ""},
+	{Name: "P39-the-ledger-holds-a-token", File: "functions/agent/worker/handling.go", Func: "encode",
+		Old: "core.RedactJSON(bytes.ToValidUTF8(out, []byte(\"\\ufffd\")))",
+		New: "bytes.ToValidUTF8(out, []byte(\"\\ufffd\"))"},
 	{Name: "P39-a-failure-holds-a-token", File: "functions/agent/worker/failure.go", Func: "classify", Old: "f.Err = redacted{err}", New: ""},
 	{Name: "P25-late-request-is-carried-out", File: handling, Func: "handling.inTime", Old: "h.w.Clock.Now().Before(h.stop())", New: "true"},
 	{Name: "P25-late-start-inside-the-skew", File: handling, Func: "handling.stop", Old: "Add(-h.req.ClockSkew)", New: "Add(0)"},
@@ -29,7 +31,10 @@ var ofWorker = []Mutant{
 	{Name: "P24-no-check-before-a-second-attempt", File: handling, Func: "handling.checked", Old: "(h.req.Attempt > 1 || h.doubt != nil)", New: "h.doubt != nil"},
 	{Name: "P24-no-check-before-an-own-retry", File: handling, Func: "handling.checked", Old: "(h.req.Attempt > 1 || h.doubt != nil)", New: "h.req.Attempt > 1"},
 	{Name: "P28-output-of-any-size", File: handling, Func: "encode", Old: "if len(out) > MaxOutput {", New: "if false {"},
-	{Name: "P28-output-of-any-depth", File: handling, Func: "encode", Old: "rawjson.CheckBounds(out)", New: "rawjson.CheckBounds(nil)"},
+	{Name: "P28-output-of-any-depth", File: handling, Func: "encode",
+		Old: "rawjson.CheckLoose(out, ", New: "rawjson.CheckLoose([]byte(\"1\"), "},
+	{Name: "P28-output-in-any-encoding", File: handling, Func: "encode",
+		Old: "bytes.ToValidUTF8(out, []byte(\"\\ufffd\"))", New: "bytes.Clone(out)"},
 	{Name: "I13-a-shutdown-is-a-failure", File: handling, Func: "handling.run", Old: "h.failed != nil && errors.Is(ctx.Err(), context.Canceled) && !h.failed.Permanent", New: "false"},
 	{Name: "P31-context-ends-by-the-agents-clock", File: handling, Func: "handling.limit", Old: "time.Until(end)", New: "end.Sub(now)"},
 	{Name: "P31-plain-without-a-ledger", File: handling, Func: "handling.run", Old: "h.req.Grade == core.Plain && w.Ledger == nil", New: "false"},
@@ -44,6 +49,7 @@ var ofWorker = []Mutant{
 	{Name: "P25-called-after-a-long-check", File: handling, Func: "handling.checked", Old: "case !h.inTime():", New: "case false:"},
 	{Name: "I13-called-without-time", File: handling, Func: "handling.run", Old: "limit <= 0 || ctx.Err() != nil", New: "false"},
 	{Name: "I13-a-shutdown-opens-the-breaker", File: handling, Func: "handling.judge", Old: " && !errors.Is(context.Cause(ctx), context.Canceled)", New: ""},
+	{Name: "P45-a-breaker-keeps-calls-without-bound", File: "functions/agent/worker/config.go", Func: "Breaker.complete", Old: "b.Window > mostCalls || ", New: ""},
 	{Name: "P31-a-sick-ledger-opens-the-breaker", File: handling, Func: "handling.judge", Old: " && f.Code != codeLedger", New: ""},
 	{Name: "P6-an-own-retry-that-does-not-fit", File: handling, Func: "handling.judge", Old: "h.w.Retry.longest(h.try, f.RetryAfter) < left", New: "left > 0"},
 	{Name: "P32-held-back-until-the-queue-gives-up", File: handling, Func: "handling.heldBack", Old: " || h.times > maxHeldBack", New: ""},

@@ -93,7 +93,10 @@ func (w *simulation) begin(t *core.Task) {
 	}
 	bucket, at := core.Index(t)
 	r := w.store.row(o.id)
-	r.order = &port.Order{ID: o.id, Body: w.sc.Order}
+	r.hash = message.HashOf(t)
+	if t.Apart() {
+		r.content = w.sc.Order
+	}
 	r.task, r.record = t, &port.Record{ID: o.id, Version: t.Version, State: string(t.ProcessState), Workflow: t.Workflow,
 		Created: t.Created.Std(), Bucket: port.Bucket(bucket), IndexAt: at.Std(), Document: document}
 	for _, d := range append([]*core.Definition{w.def}, w.below...) { // the move has stored them
@@ -104,6 +107,7 @@ func (w *simulation) begin(t *core.Task) {
 	o.seen.alerts[alertID(t.Ended, t.Run, t.EndCommand)] = t.ProcessState == core.Error
 	for _, v := range t.Verdicts {
 		o.seen.verdicts[v.ID] = v.Accepted
+		o.commands = 1000 // IDs of its own
 	}
 	for i := range t.Steps {
 		if s := &t.Steps[i]; s.Attempted() && w.def.Steps[i].Agent != "" {

@@ -106,6 +106,7 @@ func (w *simulation) committed(before, after *core.Task, record *port.Record) {
 	m.tokens()
 	m.index()
 	m.ends()
+	m.erased()
 	m.why()
 	m.settled()
 	m.fits()
@@ -131,19 +132,42 @@ func (m *move) did(names ...string) {
 	}
 }
 
-// keptVerdict: the task has a verdict of the command before this commit.
-func (m *move) keptVerdict(id string) bool {
-	return m.before != nil && slices.ContainsFunc(m.before.Verdicts, func(v core.Verdict) bool { return v.ID == id })
+// keptAccepted reports whether the task surely had the command as accepted when it decided it once more: it had that verdict before this
+// commit, and the verdicts that the commit stored cannot have pushed it out.
+func (m *move) keptAccepted(id string) bool {
+	if m.before == nil {
+		return false
+	}
+	at := slices.IndexFunc(m.before.Verdicts, func(v core.Verdict) bool { return v.ID == id && v.Accepted })
+	return at >= 0 && m.kept(at)
+}
+
+// kept reports whether no verdict of this commit has pushed out the one at that place of the list before.
+func (m *move) kept(at int) bool {
+	added := m.added()
+	return added < 8 && len(m.before.Verdicts)-at+added-1 <= 8
+}
+
+// added is how many verdicts of this commit are kept. If it is 8, the commit may have stored more, one of an accepted command among
+// them.
+func (m *move) added() (n int) {
+	for _, v := range m.after.Verdicts {
+		if m.before == nil || !slices.Contains(m.before.Verdicts, v) {
+			n++
+		}
+	}
+	return n
 }
 
 // verdicts: one ID, one answer, unless eight later ones have replaced it: then a copy of an accepted command is refused
-// for its number. Numbers grow by accepted commands (P5); a Cancel that was refused stays refused for its run (P17).
+// for its number. What was refused once stays refused in its run. Numbers grow by accepted commands, and by one if the list of
+// refused commands is full (P5); a Cancel that was refused stays refused for its run (P17).
 func (m *move) verdicts() {
 	m.did("P5", "P17")
 	accepted := 0
 	for _, v := range m.after.Verdicts {
 		was, known := m.o.seen.verdicts[v.ID]
-		if known && was != v.Accepted && (v.Accepted || m.keptVerdict(v.ID)) {
+		if known && was != v.Accepted && (v.Accepted || m.keptAccepted(v.ID)) {
 			m.fail("P5", "command %s was answered %v and now %v", v.ID, was, v.Accepted)
 		}
 		if known {
@@ -170,10 +194,28 @@ func (m *move) verdicts() {
 	if m.before != nil {
 		was = m.before.Command
 		m.commanded = m.commanded || m.after.Parent != nil && m.after.Run > m.before.Run // by a parent that was resubmitted (P41)
+		if m.added() >= 8 && m.after.Command > was {                                     // later verdicts of this commit have pushed out the accepted one
+			m.commanded = true
+			m.resumed = m.resumed || stoppedForward(m.before) && m.after.ProcessState == core.Processing
+		}
 	}
-	if d := m.after.Command - was; d < 0 || d > accepted {
+	if d := m.after.Command - was; d < 0 || m.added() < 8 && d > accepted+m.emptied() {
 		m.fail("P5", "the command number went from %d to %d with %d accepted commands", was, m.after.Command, accepted)
 	}
+}
+
+// emptied returns how many full lists of refused commands became shorter, although the run is the same.
+func (m *move) emptied() (n int) {
+	if m.before == nil || m.before.Run != m.after.Run {
+		return 0
+	}
+	// in any order: it is a count
+	for kind, all := range m.before.Refused {
+		if len(m.after.Refused[kind]) < len(all) { // it only shrinks when it is emptied, which can happen in the middle of a commit
+			n++
+		}
+	}
+	return n
 }
 
 const oldRun = "the order was resubmitted since; look at it and cancel the new run"
@@ -202,13 +244,13 @@ func (m *move) identity() {
 		return
 	}
 	m.did("mixed")
-	if m.before.Unknown[laterField] != nil && m.after.Unknown[laterField] == nil {
+	if m.before.Unknown[laterField] != nil && m.after.Unknown[laterField] == nil && m.after.Erased == nil { // an erasure removes it (P52)
 		m.fail("mixed", "an older version of the program has dropped a field that it does not know")
 	}
 	if m.after.Version != m.before.Version+1 {
 		m.fail("15", "it follows version %d", m.before.Version)
 	}
-	if m.after.ContentHash != m.before.ContentHash {
+	if message.HashOf(m.after) != message.HashOf(m.before) {
 		m.fail("P14", "its content changed")
 	}
 	m.moved()
@@ -376,6 +418,36 @@ func (m *move) ends() {
 	}
 }
 
+// erased: an order is erased at an end that was reported, stays so, and nothing of what was sent stands in its document (P52).
+func (m *move) erased() {
+	t, b := m.after, m.before
+	if t.Erased == nil {
+		if b != nil && b.Erased != nil {
+			m.fail("P52", "it was erased, and its document says so no more")
+		}
+		return
+	}
+	m.did("P52")
+	switch {
+	case b != nil && b.Erased != nil && *b.Erased != *t.Erased:
+		m.fail("P52", "it was erased by %+v, and its document says %+v", *b.Erased, *t.Erased)
+	case b != nil && b.Erased == nil && !m.commanded:
+		m.fail("P52", "it was erased without a command")
+	case b == nil || !b.Terminal() || b.ResendAt != 0:
+		m.fail("P52", "it was erased, and its end was not reported")
+	case t.ProcessState != b.ProcessState:
+		m.fail("P52", "it was erased while %s, and is %s", b.ProcessState, t.ProcessState)
+	}
+	held := len(t.Order) > 0 || len(t.Output) > 0
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		held = held || len(s.Output) > 0 || s.Corrected != nil && len(s.Corrected.Input) > 0 || s.Answers != nil && len(s.Answers.Votes) > 0
+	}
+	if held {
+		m.fail("P52", "it was erased, and its document still holds what was sent")
+	}
+}
+
 // why: an order is undone for the reason for which that began, whatever becomes of its undo (P19).
 func (m *move) why() {
 	if m.before == nil || m.before.Why == "" || m.before.IsTombstone() || m.before.Run != m.after.Run || m.before.ProcessState == core.Closed {
@@ -509,9 +581,7 @@ func (m *move) failedByRule(i int) bool {
 		return s.Error.Code == d.Fail.Code
 	}
 	model := &model{def: m.def, t: m.after}
-	if r := m.w.store.rows[m.after.OrderID]; r.order != nil {
-		model.content = r.order.Body
-	}
+	model.content = m.w.store.rows[m.after.OrderID].order()
 	_, err := m.def.Expr.When(i, model.environment(i))
 	return err != nil
 }
@@ -643,7 +713,7 @@ func (m *move) claimed(was, s *core.Step, d *core.StepDefinition) {
 	}
 	if d.Grade != core.Fenced {
 		m.did("P21")
-		if quiet := s.QuietBy.Add(m.def.Agents[d.Agent].ClockSkew); s.ClaimedAt <= quiet {
+		if quiet := s.Quiet().Add(m.def.Agents[d.Agent].ClockSkew); s.ClaimedAt <= quiet {
 			m.fail("P21", "the undo of step %s is claimed at %s; a call may be under way until %s", s.Name, s.ClaimedAt, quiet)
 		}
 	}
@@ -656,8 +726,8 @@ func (w *simulation) checkEffects(o *order) {
 		return
 	}
 	t := r.task
-	if r.order == nil {
-		w.violate("2", "order %s has a task and no order", o.id)
+	if t.Apart() && r.content == nil {
+		w.violate("2", "the order of %s is kept apart, and it is not there", o.id)
 	}
 	if !t.Terminal() || t.ProcessState == core.Closed { // whose effects stand as the operator found them
 		return
@@ -947,8 +1017,8 @@ func (w *simulation) audit() {
 		w.checks.did("5")
 		w.checks.did("19")
 		w.checks.did("P26")
-		if r := w.store.rows[o.id]; o.acked && (r == nil || r.order == nil) {
-			w.violate("P26", "order %s was acknowledged, and its row is gone", o.id)
+		if r := w.store.rows[o.id]; o.acked && !r.known() {
+			w.violate("P26", "order %s was acknowledged, and its ID is gone", o.id)
 		}
 		o.seen.dirty = true
 		if t := w.store.task(o.id); t != nil {

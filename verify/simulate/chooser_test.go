@@ -74,7 +74,7 @@ func TestShrinkToTheOrdersThatMatter(t *testing.T) {
 		{6, 0, simulate.Service{Forgets: 2 * core.Second}, 1},    // a crash at the call of another order
 		{24, 0, simulate.Service{Forgets: 2 * core.Second}, 1},   // the second message of a queue
 		{8, 2000, simulate.Service{Forgets: 2 * core.Second}, 1}, // one seed of nine
-		{39, 2000, simulate.Service{Grade: core.Plain}, 2},       // a process ends with the work for two
+		{50, 540, simulate.Service{Grade: core.Plain}, 2},        // a process ends with the work for two
 	} {
 		sc := simulate.Scenario{Definition: simulate.Drawn(c.workflow), Services: simulate.Services{}}
 		for i := range sc.Definition.Steps {

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -57,9 +58,9 @@ func (w *simulation) application() {
 	}
 	for i := 1; i <= n; i++ {
 		id := "o" + strconv.Itoa(i)
-		o := &order{id: id, seen: newHistory(), submit: message.SubmitOrder{Schema: message.Schema, OrderID: id, Workflow: w.def.Name, Order: w.sc.Order}}
-		if o.submit.Order == nil {
-			o.submit.Order = noContent
+		o := &order{id: id, seen: newHistory(), submit: message.SubmitOrder{Schema: message.Schema, OrderID: id, Workflow: w.def.Name, Order: w.content()}}
+		if i%2 == 0 && w.driver == nil && w.room.limit == 0 { // every second order is kept apart
+			o.submit.Order = append(slices.Clip(o.submit.Order), bytes.Repeat([]byte(" "), core.InlineOrder(w.def))...)
 		}
 		o.api = w.embedded || w.choose("api", id, 2, 0.4) == 1
 		if w.choose("silent", id, 2, 0.2) == 0 {
@@ -93,6 +94,9 @@ func (w *simulation) commands(o *order) {
 		late := []int64{25 * 60_000, 5 * day, 11 * 60_000}[w.choose("late-command", o.id+"/when", 3, 0.6)]
 		w.after(late+w.spread("command", o.id+"/late", 200_000), func() { w.interfere(o) })
 	}
+	for range w.choose("erasures", o.id, 3, 0.12) { // at rest or not
+		w.after(500+w.spread("erase", o.id, 900_000), func() { w.erase(o) })
+	}
 	if w.choose("other-content", o.id, 2, 0.05) == 1 {
 		w.after(100+w.spread("other", o.id, 100_000), func() { w.otherContent(o) })
 	}
@@ -120,7 +124,7 @@ func (w *simulation) submit(o *order) {
 	if o.acked || o.refused {
 		return
 	}
-	if o.submit.ReplyTo == "" && !o.api && w.store.rows[o.id] != nil && w.store.rows[o.id].order != nil {
+	if o.submit.ReplyTo == "" && !o.api && w.store.rows[o.id].known() {
 		o.acked = true // it looked the order up
 		return
 	}
@@ -175,7 +179,7 @@ func (w *simulation) otherContent(o *order) {
 func (w *simulation) acknowledged(o *order) {
 	o.acked = true
 	w.checks.did("1")
-	if r := w.store.rows[o.id]; r == nil || r.order == nil {
+	if !w.store.rows[o.id].known() {
 		w.violate("1", "order %s was acknowledged and is not stored", o.id)
 	}
 }
@@ -242,7 +246,30 @@ func (w *simulation) interfere(o *order) {
 			}
 		}
 	}
-	w.instruct(o, *c, w.choose("by", o.id, 2, 0.5) == 1 || w.embedded)
+	direct := w.choose("by", o.id, 2, 0.5) == 1 || w.embedded
+	w.instruct(o, *c, direct)
+	if w.choose("insists", o.id, 2, 0.05) == 1 {
+		w.insist(o, *c, direct)
+	}
+}
+
+// insist is a person who sends a command again and again, each time under a new ID and with the number that stands then, and whose
+// first message comes once more at the end.
+func (w *simulation) insist(o *order, c message.Control, direct bool) {
+	first, after := c, int64(0)
+	for range 8 + w.choose("insists", o.id+"/times", 12, 0.5) {
+		o.commands++
+		c.ID = fmt.Sprintf("%s-c%d", strings.ReplaceAll(o.id, "~", "."), o.commands)
+		next := c
+		after += 1 + w.spread("insists", o.id, 2_000)
+		w.after(after, func() {
+			if t := w.store.task(o.id); t != nil && next.Kind != message.Cancel {
+				next.Command = t.Command
+			}
+			w.instruct(o, next, direct)
+		})
+	}
+	w.after(after+1+w.spread("insists", o.id+"/first", 60_000), func() { w.instruct(o, first, direct) })
 }
 
 // command makes a command of what the person sees.
@@ -260,6 +287,8 @@ func (w *simulation) command(o *order, t *core.Task, kind message.ControlKind) *
 		c.Command = 0
 	case message.Close:
 		c.Run, c.By, c.Reason = 0, "ann", "settled by hand"
+	case message.Erase:
+		c.Run, c.By, c.Reason = 0, "ann", "asked to"
 	case message.Resolve:
 		c.Run = 0
 		if step := stillWaits(t); step != "" && w.choose("hasty", o.id+"/wait", 2, 0.5) == 1 {
@@ -278,7 +307,6 @@ func (w *simulation) command(o *order, t *core.Task, kind message.ControlKind) *
 		}
 		if c.Fact == core.Happened && w.choose("output", o.id, 2, 0.4) == 1 {
 			c.Output = json.RawMessage(fmt.Sprintf(`{"stated":%d}`, o.commands))
-			c.Schema = c.Major()
 		}
 	case message.Move:
 		c.Run, c.Definition = 0, w.aim(o)
@@ -306,7 +334,6 @@ func (w *simulation) correct(o *order, t *core.Task, c *message.Control) {
 		i = w.choose("corrects", o.id+"/step", len(t.Steps), 0.7)
 	}
 	c.Step, c.Input = t.Steps[i].Name, json.RawMessage(fmt.Sprintf(`{"given":%d}`, o.commands))
-	c.Schema = c.Major()
 }
 
 // stillWaits is a step that waits in an order that has stopped; "" where there is none.
@@ -338,7 +365,7 @@ func (w *simulation) aim(o *order) string {
 // believed: a fact about the step may be taken, so that it must be true.
 func (w *simulation) believed(t *core.Task, step string) bool {
 	s := t.Step(step)
-	return t.ProcessState == core.Error && inDoubt(s) && core.Time(w.start+w.now+w.skew()) > s.LastStopBy
+	return t.ProcessState == core.Error && inDoubt(s) && core.Time(w.start+w.now+w.skew()) > s.LastStop()
 }
 
 // instruct sends a command.
@@ -371,7 +398,7 @@ func (w *simulation) fact(t *core.Task) (string, core.Fact) {
 		doubtful := inDoubt(s)
 		// What was stated since the last claim needs no repetition.
 		stated := s.Resolved != nil && s.Resolved.At > s.ClaimedAt
-		if !doubtful || stated || svc != nil && svc.pending > 0 || now <= s.LastStopBy.Add(def.Agents[d.Agent].ClockSkew) {
+		if !doubtful || stated || svc != nil && svc.pending > 0 || now <= s.LastStop().Add(def.Agents[d.Agent].ClockSkew) {
 			continue
 		}
 		switch {
@@ -396,6 +423,10 @@ func (w *simulation) operate() {
 	}
 	for _, o := range w.orders {
 		t := w.store.task(o.id)
+		if w.halfErased(o) {
+			w.erase(o)
+			continue
+		}
 		if t == nil || t.ProcessState != core.Error || !t.AtRest() || t.ResendAt != 0 {
 			continue
 		}
@@ -425,6 +456,19 @@ func (w *simulation) operate() {
 	} else {
 		w.after(10*60_000, w.operate)
 	}
+}
+
+// erase has an order erased, whatever it is doing. A child is left alone: see the tests of the Scheduler.
+func (w *simulation) erase(o *order) {
+	if t := w.store.task(o.id); t == nil || t.Parent == nil {
+		w.instruct(o, *w.command(o, t, message.Erase), w.embedded || w.choose("by", o.id, 2, 0.5) == 1)
+	}
+}
+
+// halfErased reports an erased order whose content is still there, because the handling died between the two.
+func (w *simulation) halfErased(o *order) bool {
+	r := w.store.rows[o.id]
+	return r != nil && r.task != nil && r.task.Erased != nil && r.content != nil
 }
 
 // undoFails: the input of an undo cannot be computed, however often it is tried.
@@ -491,11 +535,11 @@ func (w *simulation) restless() bool {
 	return slices.ContainsFunc(w.orders, func(o *order) bool { return !w.rests(o) })
 }
 
-// stopped reports an order in Error.
+// stopped reports an order that waits for the operator.
 func (w *simulation) stopped() bool {
 	return slices.ContainsFunc(w.orders, func(o *order) bool {
 		t := w.store.task(o.id)
-		return t != nil && t.ProcessState == core.Error
+		return t != nil && t.ProcessState == core.Error || w.halfErased(o)
 	})
 }
 
@@ -503,12 +547,11 @@ func (w *simulation) rests(o *order) bool {
 	t := w.store.task(o.id)
 	switch {
 	case t == nil:
-		r := w.store.rows[o.id]
-		return o.refused || r != nil && r.order != nil // expired after its end
+		return o.refused || w.store.rows[o.id].known() // expired after its end
 	case !o.acked && !o.refused:
 		return false
 	}
-	return t.Terminal() && t.AtRest()
+	return t.Terminal() && t.AtRest() && !w.halfErased(o)
 }
 
 // unended lists the orders that have not come to their end, for a report.
@@ -565,12 +608,12 @@ func (w *simulation) expire() {
 	}
 	for _, id := range w.store.ids {
 		r := w.store.rows[id]
-		if r.record == nil || !r.task.Terminal() || !r.task.AtRest() || r.order == nil {
+		if r.record == nil || !r.task.Terminal() || !r.task.AtRest() {
 			continue
 		}
 		if w.inject(aClient, callExpire, id).fault == TTL {
-			w.trace("world", "", "the record of "+id+" expires; its order stays (P26)")
-			r.record, r.task, r.wasDue = nil, nil, nil
+			w.trace("world", "", "the record of "+id+" expires; its ID stays (P26)")
+			r.expire()
 			if o := w.byID[id]; o != nil && w.choose("resubmits", id, 2, 0.5) == 1 { // an old copy of the order comes
 				m := o.submit
 				w.after(w.spread("resubmits", id+"/when", 60_000), func() { _ = w.send(w.client(), w.queues[port.Intake], port.Message{Value: &m}) })

@@ -234,7 +234,7 @@ func (d *driver) apart(iv *invocation) bool {
 		return true
 	}
 	switch t.call {
-	case callLoadOrder, callDelete, callExtend, callAlert:
+	case callOrder, callDelete, callExtend, callAlert:
 		return true
 	case callSend, callDepth:
 		// A Supervisor may count what waits there (P32).
@@ -518,7 +518,7 @@ func (d *driver) next() int64 {
 	if d.done < len(d.scope.People) && (d.scope.People[d.done] == message.Resolve || d.scope.People[d.done] == message.Close) { // which is refused before
 		if t := w.store.task(w.orders[0].id); t != nil && t.ProcessState == core.Error {
 			for i := range t.Steps {
-				at(int64(t.Steps[i].LastStopBy) - w.start + 2*w.skew() + 1)
+				at(int64(t.Steps[i].LastStop()) - w.start + 2*w.skew() + 1)
 			}
 		}
 	}
@@ -701,7 +701,6 @@ func (d *driver) command() {
 	if c := d.w.command(o, d.w.store.task(o.id), d.scope.People[d.done]); c != nil {
 		if c.Kind == message.Resubmit && d.scope.Corrects != "" {
 			c.Step, c.Input = d.scope.Corrects, json.RawMessage(`{"given":1}`)
-			c.Schema = c.Major()
 		}
 		d.w.instruct(o, *c, false)
 	}

@@ -24,7 +24,7 @@ const (
 	MissingIndex
 	TerminalAsDue
 	TransactionConflict
-	TokenExpired
+	LateDoubt
 	ItemTooLarge
 	TTL
 	CrashBefore
@@ -53,7 +53,7 @@ var faultNames = [faultCount]string{
 	DeleteLost: "delete-lost", SendAnswerLost: "send-answer-lost", PartialBatch: "partial-batch", Poison: "poison",
 	Redriven: "redriven", Retention: "retention-expired", Throttle: "throttle", AppliedButError: "applied-but-error",
 	OwnAsCondition: "own-write-as-condition-failure", StaleIndex: "stale-index", MissingIndex: "missing-index",
-	TerminalAsDue: "terminal-as-due", TransactionConflict: "transaction-conflict", TokenExpired: "token-expired",
+	TerminalAsDue: "terminal-as-due", TransactionConflict: "transaction-conflict", LateDoubt: "late-doubt",
 	ItemTooLarge: "item-too-large", TTL: "ttl", CrashBefore: "crash-before", CrashAfter: "crash-after",
 	TimeoutAfter: "timeout-after", Frozen: "frozen", Concurrency: "throttled-concurrency", ClockJump: "clock-jump",
 	MixedCode: "mixed-code", TickMissed: "tick-missed", TicksOverlap: "ticks-overlap", ReplyLost: "reply-lost",
@@ -87,7 +87,7 @@ type call uint8
 
 const (
 	callLoad call = iota
-	callLoadOrder
+	callOrder
 	callCommit
 	callDue
 	callLease
@@ -147,10 +147,10 @@ func with(more ...act) []act { return append(append([]act(nil), compute...), mor
 
 // actsAt lists what can go wrong at a call.
 var actsAt = [callCount][]act{
-	callLoad:      with(act{Throttle, false}),
-	callLoadOrder: with(act{Throttle, false}),
+	callLoad:  with(act{Throttle, false}),
+	callOrder: with(act{Throttle, false}),
 	callCommit: with(act{Throttle, false}, act{AppliedButError, true}, act{OwnAsCondition, true},
-		act{TransactionConflict, false}, act{TokenExpired, true}, act{ItemTooLarge, false}),
+		act{TransactionConflict, false}, act{LateDoubt, true}, act{ItemTooLarge, false}),
 	callDue:    with(act{Throttle, false}, act{StaleIndex, true}, act{MissingIndex, true}, act{TerminalAsDue, true}),
 	callLease:  with(act{Throttle, false}),
 	callSend:   with(act{Throttle, false}, act{SendAnswerLost, true}, act{PartialBatch, true}, act{ItemTooLarge, true}),

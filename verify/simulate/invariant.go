@@ -17,7 +17,7 @@ func Invariants() []Invariant { return slices.Clone(invariants) }
 
 var invariants = []Invariant{
 	{"1", "every acknowledged order is stored"},
-	{"2", "order and task both exist or neither, but for a task that has expired"},
+	{"2", "an order that is kept apart is there as long as its task"},
 	{"3", "at most one effect per idempotency key"},
 	{"4", "a reply of another run or operation, or of a stale attempt other than done, changes nothing"},
 	{"5", "without faults every order reaches an end within a bound"},
@@ -64,7 +64,7 @@ var invariants = []Invariant{
 	{"P27", "a restart emits again all that is under way"},
 	{"P24", "a service that can be asked is asked before a second attempt, and nothing is answered that the service has not said"},
 	{"P25", "the agent begins no call and sends nothing from stopBy on, less the clocks' skew"},
-	{"P26", "the order's row is never removed or changed"},
+	{"P26", "the ID of an order is never forgotten"},
 	{"P28", "no output that is too large is sent, or comes back for ever; texts give way to what must be stored, and what was reported stays"},
 	{"P31", "the ledger of a plain service moves by its table, and nothing is called or answered against it"},
 	{"P32", "time in a queue is not counted beyond the step's maxQueueTime"},
@@ -85,6 +85,7 @@ var invariants = []Invariant{
 	{"P49", "a task is moved by a command and while nothing is in flight; what was done stands, and its keys mean what they meant"},
 	{"P50", "a step with a rule is Skipped, or fails with the rule's code or because its condition cannot be evaluated, and is never attempted"},
 	{"P51", "another input is given only to a step whose key can have had no effect, is sent from then on, and no earlier one takes effect"},
+	{"P52", "only an order whose end was reported is erased, by a command, and then neither its document nor its store holds what was sent"},
 	{"mixed", "old and new versions of the program keep each other's fields"},
 	{"bug", "no handler panics, no document is unreadable"},
 }

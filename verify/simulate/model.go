@@ -33,7 +33,7 @@ type model struct {
 	backlog  func(queue string) bool // more waits in it than is taken at a time, or its agent takes nothing
 	unasked  string                  // a queue that was not asked for that
 	direct   bool                    // it was asked without a queue, and gets the answer
-	expired  bool                    // the order is there, and its task is not (P26)
+	expired  bool                    // the order came to rest, and its record has expired (P26)
 	room     room
 	fresh    bool // the event was not handled before: it has nothing to send again (P12a)
 
@@ -105,6 +105,8 @@ func (m *model) control(c *message.Control) string {
 		return "P17"
 	case message.Close:
 		return "P48"
+	case message.Erase:
+		return "P52"
 	case message.Move:
 		return "P49"
 	}
@@ -400,14 +402,25 @@ func pastReturn(def *core.Definition, t *core.Task) bool {
 
 // end ends a claim or a wait.
 func (m *model) end(s *core.Step, state core.State) {
+	earlier(s)
 	s.State, s.LockedBy, s.Cause, s.CompleteBy, s.StopBy, s.WakeAt, s.Progress = state, "", "", 0, 0, 0, nil
 	unheld(s)
+}
+
+// earlier counts the present attempt among those before (P21).
+func earlier(s *core.Step) {
+	by := &s.QuietBy
+	if s.Undo {
+		by = &s.UndoStopBy
+	}
+	*by = max(*by, s.StopBy)
 }
 
 func (m *model) finish(i int, output json.RawMessage) {
 	s := &m.t.Steps[i]
 	m.end(s, core.Processed)
-	s.Output, s.FinishedAt, s.NoEffect = output, m.now, 0
+	s.Output, s.FinishedAt = output, m.now
+	s.NoEffect, s.Allowance = 0, 0      // P32
 	if m.t.ProcessState != core.Error { // the number of "failed" stays the highest
 		m.notifyFinished(s)
 	}
@@ -716,7 +729,6 @@ func (m *model) claim(steps ...int) (ended bool) {
 			continue
 		}
 		m.claimOne(i, false)
-		s.QuietBy = max(s.QuietBy, s.StopBy)
 	}
 	return ended
 }
@@ -725,6 +737,7 @@ func (m *model) claimOne(i int, undo bool) {
 	s, d := &m.t.Steps[i], &m.def.Steps[i]
 	s.Agent = m.route(i)
 	s.Attempt++
+	earlier(s)
 	s.Undo, s.State, s.LockedBy, s.Cause, s.NoEffect = undo, core.Processing, m.by, m.cause, 0
 	timeout := d.Timeout
 	if undo {
@@ -739,7 +752,6 @@ func (m *model) claimOne(i int, undo bool) {
 		s.StopBy = min(m.now.Add(max(timeout, d.MaxDuration)+s.Allowance), max(known, m.now.Add(timeout)))
 	}
 	s.CompleteBy = min(s.StopBy, m.now.Add(timeout+s.Allowance))
-	s.LastStopBy = max(s.LastStopBy, s.StopBy)
 	m.post('r', s.Name, s.Attempt, 0)
 }
 
@@ -774,10 +786,14 @@ func (m *model) route(i int) string {
 
 // first: P7.
 func (m *model) first(s *core.Step) {
-	if s.First == 0 {
-		m.t.Claims++
-		s.First, s.FirstAt = m.t.Claims, m.now
+	if s.First != 0 {
+		s.FirstAt = s.FirstClaim()
+		return
 	}
+	for _, other := range m.t.Steps {
+		s.First = max(s.First, other.First)
+	}
+	s.First++
 }
 
 // allowance: P32.
@@ -827,7 +843,7 @@ func (m *model) backward() (changed bool) {
 // undo is the undo of one step by the rules of its grade; it reports that the step is undone by that.
 func (m *model) undo(i int) (done bool) {
 	s, d := &m.t.Steps[i], &m.def.Steps[i]
-	quiet := s.QuietBy.Add(m.def.Agents[d.Agent].ClockSkew)
+	quiet := s.Quiet().Add(m.def.Agents[d.Agent].ClockSkew)
 	switch {
 	case d.Undo == nil:
 		m.end(s, core.Compensated)
@@ -934,7 +950,7 @@ func alerts(def *core.Definition, t *core.Task) bool {
 // again is what a redelivered message emits again (P12).
 func (m *model) again() {
 	t := m.t
-	if t == nil || m.def == nil || m.cause == "" || m.ahead || t.IsTombstone() || m.fresh {
+	if t == nil || m.def == nil || m.cause == "" || m.ahead || t.IsTombstone() || t.Erased != nil || m.fresh {
 		return
 	}
 	if t.StartSeq > 0 && t.StartCause == m.cause {

@@ -27,14 +27,13 @@ func (m *model) answer(c *message.Control) {
 		m.again()
 		return
 	}
-	m.changed = true
-	var steps, counts []int
-	for i := range m.t.Steps {
-		d := &m.def.Steps[i]
-		if d.Answer != nil && (c.Step == d.Name || c.Step == "" && c.Name == d.Answer.Event) {
-			steps = append(steps, i)
-		}
+	if c.Run > m.t.Run && !m.t.IsTombstone() { // P8
+		m.ahead = true
+		return
 	}
+	m.changed = true
+	steps := m.addressed(c)
+	var counts []int
 	for _, i := range steps {
 		yes, vote := m.takes(i, c)
 		if yes {
@@ -47,9 +46,11 @@ func (m *model) answer(c *message.Control) {
 	}
 	v := core.Verdict{ID: c.ID, Command: "answer", Accepted: len(counts) > 0}
 	m.reported(v.Accepted)
+	if !v.Accepted {
+		m.remember("answer", c.ID)
+	}
 	switch {
 	case len(steps) == 0:
-		m.t.Verdicts = lastEight(m.t.Verdicts, v)
 		return
 	case len(counts) == 0:
 		counts = steps[:1]
@@ -70,6 +71,17 @@ func (m *model) answer(c *message.Control) {
 	m.advance()
 }
 
+// addressed returns the steps that an answer is for.
+func (m *model) addressed(c *message.Control) (steps []int) {
+	for i := range m.t.Steps {
+		d := &m.def.Steps[i]
+		if d.Answer != nil && (c.Step == d.Name || c.Step == "" && c.Name == d.Answer.Event) {
+			steps = append(steps, i)
+		}
+	}
+	return steps
+}
+
 func lastEight(all []core.Verdict, v core.Verdict) []core.Verdict {
 	all = append(slices.Clone(all), v)
 	return all[max(0, len(all)-8):]
@@ -87,7 +99,10 @@ func (m *model) verdict(id string) (yes, known bool) {
 	if k := slices.IndexFunc(m.t.Verdicts, func(v core.Verdict) bool { return v.ID == id }); k >= 0 {
 		return m.t.Verdicts[k].Accepted, true
 	}
-	return false, false
+	for _, refused := range m.t.Refused { // in any order: an ID stands in one list
+		known = known || slices.Contains(refused, idHash(id))
+	}
+	return false, known
 }
 
 // answers is the model's own copy of what a step keeps of answers.
@@ -264,7 +279,8 @@ func (m *model) claimAnswer(i int) {
 	}
 	s.Attempt++
 	m.first(s)
-	s.State, s.Cause, s.NoEffect, s.ClaimedAt, s.WakeAt, s.Answers, s.Output = core.Waiting, m.cause, 0, m.now, m.now.Add(timeout), a, nil
+	s.State, s.Cause, s.NoEffect, s.ClaimedAt, s.Answers, s.Output = core.Waiting, m.cause, 0, m.now, a, nil
+	s.WakeAt, s.Until = m.now.Add(timeout), m.now.Add(timeout)
 	if _, whole := wholeNeed(a); whole {
 		m.lookAtAnswers(i)
 		return
@@ -278,7 +294,15 @@ func nextLook(def *core.Definition, t *core.Task, i int) core.Time {
 	if d == nil || d.Remind == 0 || s.Answers == nil || s.State != core.Waiting {
 		return s.WakeAt
 	}
-	return min(s.WakeAt, s.ClaimedAt.Add(core.Duration(s.Answers.Reminded+1)*d.Remind))
+	return min(s.WakeAt, s.ClaimedAt.Add((reminded(s, d)+1)*d.Remind))
+}
+
+// reminded is how many intervals had passed when the last reminder was sent first (P37).
+func reminded(s *core.Step, d *core.Answer) core.Duration {
+	if s.Answers.RemindedAt == 0 {
+		return 0
+	}
+	return s.Answers.RemindedAt.Sub(s.ClaimedAt) / d.Remind
 }
 
 // remind: the newest reminder that is due (P37).
@@ -287,12 +311,12 @@ func (m *model) remind(i int) bool {
 	if d.Remind == 0 || m.t.ProcessState != core.Processing {
 		return false
 	}
-	n := int(m.now.Sub(s.ClaimedAt) / d.Remind)
-	if n <= s.Answers.Reminded || s.ClaimedAt.Add(core.Duration(n)*d.Remind) >= s.WakeAt {
+	n := m.now.Sub(s.ClaimedAt) / d.Remind
+	if n <= reminded(s, d) || s.ClaimedAt.Add(n*d.Remind) >= s.WakeAt {
 		return false
 	}
 	a := *s.Answers
-	a.Reminded, a.RemindedAt, s.Cause = n, m.now, m.cause
+	a.Reminded, a.RemindedAt, a.Moved, s.Cause = max(int(n), a.Reminded+1), m.now, false, m.cause
 	s.Answers = &a
 	m.mails = append(m.mails, reminder(m.def, m.t, i, m.now)...)
 	return true
@@ -302,11 +326,11 @@ func (m *model) remind(i int) bool {
 // forgotten the key, and never after a move (P37).
 func reminder(def *core.Definition, t *core.Task, i int, now core.Time) []mail {
 	d, s := def.Steps[i].Answer, &t.Steps[i]
-	if d == nil || s.Answers == nil || s.Answers.RemindedAt == 0 {
+	if d == nil || d.Remind == 0 || s.Answers == nil || s.Answers.RemindedAt == 0 || s.Answers.Moved {
 		return nil
 	}
 	ask := t.Step(d.Ask)
-	if ask == nil || ask.State != core.Processed || now >= s.ClaimedAt.Add(core.Duration(s.Answers.Reminded+1)*d.Remind) {
+	if ask == nil || ask.State != core.Processed || now >= s.ClaimedAt.Add((reminded(s, d)+1)*d.Remind) {
 		return nil
 	}
 	call := &def.Steps[def.Index(d.Ask)]
@@ -378,7 +402,7 @@ func differAnswers(want, got *core.Answers) string {
 		return ""
 	}
 	short := func(a *core.Answers) string {
-		text := fmt.Sprintf("round %d, reminder %d, to be sent again %v, need %d of %v but %q", a.Round, a.Reminded, a.RemindedAt != 0, a.Need, a.Who, a.NotSelf)
+		text := fmt.Sprintf("round %d, reminder %d, to be sent again %v, need %d of %v but %q", a.Round, a.Reminded, a.RemindedAt != 0 && !a.Moved, a.Need, a.Who, a.NotSelf)
 		for _, v := range a.Votes {
 			text += fmt.Sprintf(", %s: %s", v.By, v.Value)
 		}
@@ -405,7 +429,7 @@ func (m *move) answers(was, s *core.Step) {
 		}
 		m.o.seen.answered[v.ID] = v.Accepted
 	}
-	if s.Answers == nil || m.before.Definition != m.after.Definition {
+	if s.Answers == nil || m.before.Definition != m.after.Definition || m.after.Erased != nil {
 		return
 	}
 	round := fmt.Sprintf("%s/%d/%d", s.Name, m.after.Run, s.Answers.Round)
@@ -519,7 +543,7 @@ func (w *simulation) reply(o *order) {
 // answer is that of a person who looks at the order. The next one is of another person, and says something else.
 func (w *simulation) answer(o *order, t *core.Task) *message.Control {
 	o.commands++
-	c := &message.Control{Schema: message.AnswerSchema, Kind: message.Answer, OrderID: o.id, ID: fmt.Sprintf("%s-c%d", o.id, o.commands), Round: 1}
+	c := &message.Control{Schema: message.Schema, Kind: message.Answer, OrderID: o.id, ID: fmt.Sprintf("%s-c%d", o.id, o.commands), Round: 1}
 	def := w.def
 	if t != nil && !t.IsTombstone() {
 		def, c.Run = w.defOf(t), t.Run

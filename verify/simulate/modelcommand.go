@@ -1,7 +1,11 @@
 package simulate
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -12,7 +16,7 @@ import (
 // submit: P14.
 func (m *model) submit(o *message.SubmitOrder) {
 	if m.t != nil {
-		if !m.t.IsTombstone() && message.ContentHash(*o) != m.t.ContentHash {
+		if !m.t.IsTombstone() && message.ContentHash(*o) != message.HashOf(m.t) {
 			m.refuse(o.ReplyTo)
 			return
 		}
@@ -22,7 +26,7 @@ func (m *model) submit(o *message.SubmitOrder) {
 		m.again()
 		return
 	}
-	if m.expired { // its order is the tombstone of a task that has expired (P26)
+	if m.expired { // its record has expired (P26)
 		m.refuse(o.ReplyTo)
 		return
 	}
@@ -32,8 +36,13 @@ func (m *model) submit(o *message.SubmitOrder) {
 	}
 	m.changed, m.content = true, o.Order
 	t := &core.Task{
-		OrderID: o.OrderID, Workflow: m.def.Name, Definition: m.def.Hash, ContentHash: message.ContentHash(*o),
+		OrderID: o.OrderID, Workflow: m.def.Name, Definition: m.def.Hash,
 		ReplyTo: o.ReplyTo, ProcessState: core.Processing, Steps: make([]core.Step, len(m.def.Steps)),
+	}
+	if len(o.Order) <= core.InlineOrder(m.def) {
+		t.Order = o.Order
+	} else {
+		t.ContentHash = message.ContentHash(*o)
 	}
 	for i := range t.Steps {
 		t.Steps[i] = core.Step{Name: m.def.Steps[i].Name, State: core.Pending}
@@ -108,13 +117,51 @@ func (m *model) command(c *message.Control) {
 		return
 	}
 	m.changed = true
-	all := append(slices.Clone(m.t.Verdicts), core.Verdict{ID: c.ID, Command: string(c.Kind), Accepted: yes})
-	m.t.Verdicts = all[max(0, len(all)-8):]
+	switch {
+	case yes || c.Kind == message.Cancel:
+	case c.Command == m.t.Command:
+		m.remember(string(c.Kind), c.ID)
+	case c.Command <= m.t.Command:
+	case len(m.t.Refused["command"]) < mostRefused:
+		m.remember("command", c.ID)
+	case c.Command-m.t.Command <= 1_000_000: // its number is passed over
+		m.t.Command = c.Command + 1
+	}
+	m.t.Verdicts = lastEight(m.t.Verdicts, core.Verdict{ID: c.ID, Command: string(c.Kind), Accepted: yes})
 	m.reported(yes)
 	if yes && act != nil {
 		m.t.Command++
 		act()
 	}
+}
+
+// mostRefused is how many refused commands of a kind a task remembers in a run.
+const mostRefused = 16
+
+// remember: P5, P17, P36: what was refused once stays refused in its run.
+func (m *model) remember(kind, id string) {
+	refused := maps.Clone(m.t.Refused)
+	if refused == nil {
+		refused = map[string][]string{}
+	}
+	all := slices.Clone(refused[kind])
+	switch full := len(all) == mostRefused; {
+	case full && kind == "cancel":
+		return
+	case full && kind == "answer":
+		all = all[1:]
+	case full:
+		m.t.Command++
+		all = nil
+	}
+	refused[kind] = append(all, idHash(id))
+	m.t.Refused = refused
+}
+
+// idHash is what a task remembers of an ID.
+func idHash(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return base64.RawURLEncoding.EncodeToString(sum[:8])
 }
 
 // reported: P5: the sender of a command that came through the queue is notified that it was refused.
@@ -129,6 +176,9 @@ func (m *model) judge(c *message.Control) (yes bool, act func()) {
 	t := m.t
 	if c.Kind == message.Cancel {
 		return m.judgeCancel(c)
+	}
+	if t.Erased != nil { // P52: it takes no other command
+		return c.Kind == message.Erase && c.Command == t.Command, nil
 	}
 	if c.Command != t.Command || c.Kind == message.Resubmit && c.Deadline != 0 && c.Deadline <= m.now {
 		return false, nil
@@ -149,10 +199,13 @@ func (m *model) judge(c *message.Control) (yes bool, act func()) {
 		}
 		return true, func() {
 			m.move(c.Definition)
+			m.askOn()
 			m.advance()
 		}
 	case message.Close:
 		return inError && m.silent(), func() { m.close(c) }
+	case message.Erase:
+		return t.Terminal() && t.ResendAt == 0, func() { m.erase(c) }
 	}
 	i := slices.IndexFunc(t.Steps, func(s core.Step) bool { return s.Name == c.Step })
 	if !inError || i < 0 || !m.resolvable(i) || c.Fact == core.Happened && t.Phase == core.Undoing && m.def.Steps[i].PointOfNoReturn {
@@ -307,9 +360,9 @@ func (m *model) move(definition string) {
 			}
 		}
 		s.Agent = ""
-		if s.Answers != nil { // P37: no reminder is sent again
+		if s.Answers != nil && s.Answers.RemindedAt != 0 { // P37: no reminder is sent again
 			a := *s.Answers
-			a.RemindedAt, s.Answers = 0, &a
+			a.Moved, s.Answers = true, &a
 		}
 		if s.State == core.Failed && s.First == 0 {
 			s.State, s.Error = core.Pending, nil
@@ -330,6 +383,15 @@ func (m *model) move(definition string) {
 		t.TokenKey = ""
 	case t.TokenKey == "":
 		t.TokenKey = m.key
+	}
+}
+
+// askOn: P37, an open question of a task that goes forward gets the times of the new definition.
+func (m *model) askOn() {
+	for i := range m.t.Steps {
+		if m.t.ProcessState == core.Processing && m.def.Steps[i].Answer != nil && m.t.Steps[i].State == core.Waiting {
+			m.askAgain(i)
+		}
 	}
 }
 
@@ -354,7 +416,12 @@ func (m *model) judgeCancel(c *message.Control) (yes bool, act func()) {
 		return false, nil
 	case t.ProcessState == core.Cancelled || t.CancelAsked:
 		return true, nil
-	case t.ProcessState == core.Processed || m.pastReturn():
+	case t.ProcessState == core.Processed || t.Erased != nil:
+		return false, nil
+	case m.pastReturn():
+		m.remember("cancel", c.ID)
+		return false, nil
+	case len(t.Refused["cancel"]) == mostRefused:
 		return false, nil
 	}
 	return true, func() {
@@ -375,7 +442,7 @@ func (m *model) judgeCancel(c *message.Control) (yes bool, act func()) {
 func (m *model) silent() bool {
 	for i := range m.t.Steps {
 		s := &m.t.Steps[i]
-		last := s.LastStopBy.Add(m.def.Agents[m.def.Steps[i].Agent].ClockSkew)
+		last := s.LastStop().Add(m.def.Agents[m.def.Steps[i].Agent].ClockSkew)
 		if s.InFlight() || s.Attempted() && m.now <= last {
 			return false
 		}
@@ -387,6 +454,30 @@ func (m *model) silent() bool {
 func (m *model) close(c *message.Control) {
 	m.t.Closing = &core.Closing{By: c.By, Reason: c.Reason}
 	m.enter(core.Closed, "")
+}
+
+// erase: P52, what people and services have sent is gone.
+func (m *model) erase(c *message.Control) {
+	t := m.t
+	t.Order, t.Output, m.content = nil, nil, nil
+	t.Erased = &core.Erasure{By: c.By, Reason: c.Reason, At: m.now}
+	if t.Closing != nil {
+		t.Closing = &core.Closing{By: t.Closing.By}
+	}
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		s.Output = nil
+		if s.Corrected != nil {
+			s.Corrected = &core.Corrected{Command: s.Corrected.Command, By: s.Corrected.By, At: s.Corrected.At}
+		}
+		if s.Progress != nil {
+			s.Progress = &core.StepProgress{Percent: s.Progress.Percent, At: s.Progress.At}
+		}
+		if s.Answers != nil {
+			a := *s.Answers
+			a.Who, a.NotSelf, a.Votes, s.Answers = nil, "", nil, &a
+		}
+	}
 }
 
 // leave takes the task out of its end.
@@ -437,7 +528,7 @@ func (m *model) knownUntil(i int) core.Time {
 	if agent.KeyRetention == 0 {
 		return 1 << 62
 	}
-	from := s.FirstAt
+	from := cmp.Or(s.FirstClaim(), m.now)
 	if s.Resolved != nil {
 		if from = max(from, s.Resolved.At); s.Resolved.At > s.ClaimedAt {
 			from = m.now
@@ -489,7 +580,12 @@ func (m *model) restart(c *message.Control) {
 	m.leave(core.Processing, "")
 	t := m.t
 	t.Run++
-	t.Hops, t.Claims, t.DeadlineSeq = 0, 0, 0
+	t.Hops, t.DeadlineSeq = 0, 0
+	ahead := t.Refused["command"]
+	t.Refused = nil
+	if len(ahead) > 0 { // its number may come in any later run
+		t.Refused = map[string][]string{"command": ahead}
+	}
 	for i := range t.Steps {
 		verdicts := verdictsOf(&t.Steps[i])
 		kept := t.Steps[i].Answers != nil
@@ -517,7 +613,7 @@ func (m *model) renew(c *message.Control) {
 // resolvable: in doubt, and no agent can be at work on it.
 func (m *model) resolvable(i int) bool {
 	s := &m.t.Steps[i]
-	return s.State != core.Waiting && m.def.Steps[i].Answer == nil && s.Attempted() && waits(s) && m.now > s.LastStopBy.Add(m.def.Agents[m.def.Steps[i].Agent].ClockSkew)
+	return s.State != core.Waiting && m.def.Steps[i].Answer == nil && s.Attempted() && waits(s) && m.now > s.LastStop().Add(m.def.Agents[m.def.Steps[i].Agent].ClockSkew)
 }
 
 // outputStated: of a step that becomes Processed, and only what fits.

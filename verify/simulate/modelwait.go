@@ -54,16 +54,17 @@ func (m *model) claimWait(i int) {
 	from, to, _ := m.spanOfWait(i)
 	s.Attempt++
 	m.first(s)
-	s.State, s.Cause, s.NoEffect, s.ClaimedAt, s.WakeAt = core.Waiting, m.cause, 0, m.now, to
+	s.State, s.Cause, s.NoEffect, s.ClaimedAt, s.Until = core.Waiting, m.cause, 0, m.now, to
+	if m.real != nil {
+		if at := m.realStep(i).Until; at >= from && at <= to {
+			s.Until = at
+		}
+	}
 	if m.overAtOnce(i) {
 		m.finish(i, nil)
 		return
 	}
-	if m.real != nil {
-		if at := m.realStep(i).WakeAt; at >= from && at <= to {
-			s.WakeAt = at
-		}
-	}
+	s.WakeAt = s.Until
 	m.leaveTime(i)
 }
 
@@ -89,7 +90,15 @@ func (m *model) lookAgain(i int) {
 		m.finish(i, nil)
 		return
 	}
-	s.Cause = m.cause
+	m.askAgain(i)
+}
+
+// askAgain leaves the time of an open wait anew, and sends the last reminder of a question again (P37).
+func (m *model) askAgain(i int) {
+	m.t.Steps[i].Cause = m.cause
+	if m.def.Steps[i].Answer != nil {
+		m.mails = append(m.mails, reminder(m.def, m.t, i, m.now)...)
+	}
 	m.leaveTime(i)
 }
 

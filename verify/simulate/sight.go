@@ -212,9 +212,9 @@ func (iv *invocation) modelFor(s *sight, t *core.Task, at reading) *model {
 	default:
 		m.def = m.latest
 	}
-	if r := w.store.rows[s.id]; r != nil && r.order != nil {
-		m.content = r.order.Body
-		m.expired = r.task == nil
+	if r := w.store.rows[s.id]; r.known() {
+		m.content = r.order()
+		m.expired = r.ended
 	}
 	m.direct = iv.direct != nil
 	m.backlog = func(queue string) bool {
@@ -366,15 +366,18 @@ func (m *model) differs(real *core.Task) string {
 	t := m.t
 	if text := cmp.Or(
 		unlike("ProcessState", t.ProcessState, real.ProcessState), unlike("Phase", t.Phase, real.Phase), unlike("Why", t.Why, real.Why),
-		unlike("Run", t.Run, real.Run), unlike("Command", t.Command, real.Command), unlike("Hops", t.Hops, real.Hops), unlike("Claims", t.Claims, real.Claims),
+		unlike("Run", t.Run, real.Run), unlike("Command", t.Command, real.Command), unlike("Hops", t.Hops, real.Hops),
 		unlike("StatusSeq", t.StatusSeq, real.StatusSeq), unlike("EndSeq", t.EndSeq, real.EndSeq), unlike("EndCommand", t.EndCommand, real.EndCommand),
 		unlike("Ended", t.Ended, real.Ended), unlike("Report", t.ResendAt, real.ResendAt),
 		unlike("Deadline", t.Deadline, real.Deadline), unlike("DeadlineSeq", t.DeadlineSeq, real.DeadlineSeq),
 		unlike("Definition", t.Definition, real.Definition), unlike("EndCause", t.EndCause, real.EndCause), unlike("TokenKey", t.TokenKey, real.TokenKey),
-		unlike("CancelAsked", t.CancelAsked, real.CancelAsked), unlikeAt("Closing", t.Closing, real.Closing),
+		unlike("CancelAsked", t.CancelAsked, real.CancelAsked), unlikeAt("Closing", t.Closing, real.Closing), unlikeAt("Erased", t.Erased, real.Erased),
 		differVerdicts(t.Verdicts, real.Verdicts), m.differAttempts(t, real),
 	); text != "" {
 		return text
+	}
+	if !maps.EqualFunc(t.Refused, real.Refused, slices.Equal) {
+		return fmt.Sprintf("it remembers the refused commands %v, and must remember %v", real.Refused, t.Refused)
 	}
 	if !maps.Equal(t.Removed, real.Removed) {
 		return fmt.Sprintf("it is without %v and must be without %v", real.Removed, t.Removed)
@@ -440,7 +443,8 @@ func differStep(want, got *core.Step) string {
 		unlike("FailureCount", want.FailureCount, got.FailureCount), unlike("UndoFailures", want.UndoFailures, got.UndoFailures),
 		unlike("ClaimedAt", want.ClaimedAt, got.ClaimedAt), unlike("CompleteBy", want.CompleteBy, got.CompleteBy),
 		unlike("StopBy", want.StopBy, got.StopBy), unlike("WakeAt", want.WakeAt, got.WakeAt),
-		unlike("QuietBy", want.QuietBy, got.QuietBy), unlike("LastStopBy", want.LastStopBy, got.LastStopBy),
+		unlike("Until", want.Until, got.Until),
+		unlike("QuietBy", want.QuietBy, got.QuietBy), unlike("UndoStopBy", want.UndoStopBy, got.UndoStopBy),
 		unlike("Allowance", want.Allowance, got.Allowance), unlike("Queued", want.Queued, got.Queued),
 		unlike("Error.Since", sinceOf(want), sinceOf(got)), unlike("Error.Polling", pollingOf(want), pollingOf(got)),
 		unlike("FirstAt", want.FirstAt, got.FirstAt), unlike("NoEffect", want.NoEffect, got.NoEffect), unlike("FinishSeq", want.FinishSeq, got.FinishSeq),

@@ -184,7 +184,7 @@ func cellCount(only []Fault) (n int) {
 
 // calls lists whose calls there are at all.
 var calls = [roleCount][]call{
-	aScheduler:  {callLoad, callLoadOrder, callCommit, callDue, callSend, callDelete, callExtend, callAlert, callMessage, callPoll, callClock, callDeploy},
+	aScheduler:  {callLoad, callOrder, callCommit, callDue, callSend, callDelete, callExtend, callAlert, callMessage, callPoll, callClock, callDeploy},
 	aSupervisor: {callLoad, callCommit, callDue, callLease, callSend, callDepth, callAlert, callMessage, callTick, callClock},
 	anAgent:     {callSend, callDelete, callExtend, callEntry, callMove, callDo, callUndo, callMessage, callPoll, callClock},
 	aClient:     {callDelete, callMessage, callPoll, callForge, callExpire},
@@ -192,33 +192,33 @@ var calls = [roleCount][]call{
 
 // who makes a call, for those that do not.
 var who = [callCount]string{
-	callLoad:      "only the Scheduler and the Supervisor read the state store; agents and applications know messages alone",
-	callLoadOrder: "only the Scheduler reads orders: it alone evaluates expressions",
-	callCommit:    "only the Scheduler and the Supervisor write the state store",
-	callDue:       "only the Supervisor looks through the index, and a Scheduler that starts in one process (P27)",
-	callLease:     "only the Supervisor holds a lease: Schedulers may always work at the same time",
-	callSend:      "an application's sends have no answer that the protocol could use; what happens to its messages is client.message",
-	callDelete:    "the Supervisor takes from no queue",
-	callExtend:    "it takes from no queue, or returns nothing to the queue: an application that does not delete gets it again",
-	callDepth:     "only the Supervisor looks for backlogs (P32)",
-	callAlert:     "only the Scheduler and the Supervisor raise alerts",
-	callEntry:     "only agents keep a ledger (P31)",
-	callMove:      "only agents keep a ledger (P31)",
-	callDo:        "only agents call services",
-	callUndo:      "only agents call services",
-	callPoll:      "the Supervisor takes from no queue: its schedule starts it",
-	callTick:      "only the Supervisor is started by a schedule",
-	callClock:     "the application's clock decides nothing",
-	callForge:     "forged and unreadable messages come from outside of the actors",
-	callExpire:    "expiry is the store's own, whichever actor works",
-	callDeploy:    "only the Scheduler picks the version of a workflow for an order",
+	callLoad:   "only the Scheduler and the Supervisor read the state store; agents and applications know messages alone",
+	callOrder:  "only the Scheduler reads orders that are kept apart: it alone evaluates expressions",
+	callCommit: "only the Scheduler and the Supervisor write the state store",
+	callDue:    "only the Supervisor looks through the index, and a Scheduler that starts in one process (P27)",
+	callLease:  "only the Supervisor holds a lease: Schedulers may always work at the same time",
+	callSend:   "an application's sends have no answer that the protocol could use; what happens to its messages is client.message",
+	callDelete: "the Supervisor takes from no queue",
+	callExtend: "it takes from no queue, or returns nothing to the queue: an application that does not delete gets it again",
+	callDepth:  "only the Supervisor looks for backlogs (P32)",
+	callAlert:  "only the Scheduler and the Supervisor raise alerts",
+	callEntry:  "only agents keep a ledger (P31)",
+	callMove:   "only agents keep a ledger (P31)",
+	callDo:     "only agents call services",
+	callUndo:   "only agents call services",
+	callPoll:   "the Supervisor takes from no queue: its schedule starts it",
+	callTick:   "only the Supervisor is started by a schedule",
+	callClock:  "the application's clock decides nothing",
+	callForge:  "forged and unreadable messages come from outside of the actors",
+	callExpire: "expiry is the store's own, whichever actor works",
+	callDeploy: "only the Scheduler picks the version of a workflow for an order",
 }
 
 // absent says why a cell cannot exist; "" where it can.
 func absent(r role, c call, a act) string {
 	_, isCompute := find(compute, a)
 	switch {
-	case !slices.Contains(calls[r], c) && r == aSupervisor && c == callLoadOrder:
+	case !slices.Contains(calls[r], c) && r == aSupervisor && c == callOrder:
 		return "the Supervisor claims nothing (P16), so that it never evaluates an expression and needs no order"
 	case !slices.Contains(calls[r], c):
 		return who[c]

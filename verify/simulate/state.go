@@ -239,13 +239,14 @@ func (d *driver) rows(now int64) (sum digest) {
 }
 
 func (d *driver) row(h *digest, r *row, now int64) {
-	h.yes(r.order != nil, r.record != nil, len(r.wasDue) > 0)
+	h.yes(r.known(), r.record != nil, len(r.wasDue) > 0)
 	if r.record == nil {
 		return
 	}
 	t := r.task // but for Closing, the same in every Close of an exploration, and why it stopped or is undone, and its attempts, which no decision reads
 	slack := 2*d.w.skew() + 2
 	h.text(string(t.ProcessState))
+	h.yes(t.Erased != nil)
 	if (t.ProcessState == core.Processed || t.ProcessState == core.Cancelled || t.ProcessState == core.Closed) && t.AtRest() {
 		d.final(h, t)
 		return
@@ -257,8 +258,11 @@ func (d *driver) row(h *digest, r *row, now int64) {
 	if len(t.Removed) > 0 {
 		h.text(fmt.Sprint(t.Removed))
 	}
+	if len(t.Refused) > 0 {
+		h.text(fmt.Sprint(t.Refused))
+	}
 	h.yes(t.CancelAsked, t.Attention, t.ReplyTo != "", t.Output != nil)
-	for _, n := range [...]int{t.Run, t.Command, t.Hops, t.Claims, t.StatusSeq, t.StartSeq, t.EndSeq, t.EndCommand, t.DeadlineSeq, len(t.Steps), len(t.Verdicts)} {
+	for _, n := range [...]int{t.Run, t.Command, t.Hops, t.StatusSeq, t.StartSeq, t.EndSeq, t.EndCommand, t.DeadlineSeq, len(t.Steps), len(t.Verdicts)} {
 		h.number(int64(n))
 	}
 	for i := range t.Verdicts {
@@ -290,6 +294,9 @@ func (d *driver) final(h *digest, t *core.Task) {
 	for i := range t.Verdicts {
 		h.text(t.Verdicts[i].ID)
 		h.yes(t.Verdicts[i].Accepted)
+	}
+	if len(t.Refused) > 0 {
+		h.text(fmt.Sprint(t.Refused))
 	}
 	for i := range t.Steps {
 		h.text(string(t.Steps[i].State))
@@ -333,7 +340,7 @@ func decidedOf(s *core.Step) (d core.Decided, ok bool) {
 }
 
 // step leaves out what no rule asks for: LockedBy (the name of a process), FirstAt but for services that
-// forget keys, FinishedAt, EndState and the error's text; ClaimedAt counts while the claim stands (P32).
+// forget keys, FinishedAt, Until, EndState and the error's text; ClaimedAt counts while the claim stands (P32).
 func (d *driver) step(h *digest, s *core.Step, now, slack int64) {
 	h.text(string(s.State))
 	h.yes(s.Undo, s.Output != nil, s.Resolved != nil, s.Resolved != nil && s.Resolved.At > s.ClaimedAt, s.NoEffect != 0)
@@ -348,16 +355,21 @@ func (d *driver) step(h *digest, s *core.Step, now, slack int64) {
 	h.moment(s.CompleteBy, now, 0)
 	h.moment(s.WakeAt, now, 0)
 	h.moment(s.StopBy, now, slack)
-	h.moment(s.QuietBy, now, slack)
-	h.moment(s.LastStopBy, now, slack)
+	h.moment(s.Quiet(), now, slack)
+	h.moment(s.LastStop(), now, slack)
 	if s.InFlight() {
 		h.number(int64(s.ClaimedAt) - now)
+	}
+	if a := s.Answers; s.State == core.Waiting && a != nil && a.RemindedAt != 0 { // P37: when the next reminder is due, and whether the last is sent again
+		h.number(int64(s.ClaimedAt) - now)
+		h.number(int64(a.RemindedAt.Sub(s.ClaimedAt)))
+		h.yes(a.Moved)
 	}
 	if since := sinceOf(s); since != 0 {
 		h.number(int64(since) - now)
 	}
 	if d.w.kept() > 0 && s.First > 0 {
-		h.number(int64(s.FirstAt) - now)
+		h.number(int64(s.FirstClaim()) - now)
 	}
 	if s.Error != nil {
 		h.text(s.Error.Code)

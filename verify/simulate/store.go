@@ -25,11 +25,30 @@ type store struct {
 
 // row is what the store holds of one order.
 type row struct {
-	order  *port.Order
-	record *port.Record // nil: none, or expired
-	task   *core.Task   // of the record
-	wasDue []time.Time  // earlier places in the index
+	record  *port.Record // nil if there is none, or if it has expired
+	task    *core.Task   // task of the record
+	hash    string
+	content []byte      // content kept apart
+	ended   bool        // its record has expired (P26)
+	wasDue  []time.Time // earlier places in the index
 }
+
+// known reports whether an order of this ID was ever stored.
+func (r *row) known() bool { return r != nil && (r.record != nil || r.ended) }
+
+// order is the order as submitted; empty after a Cancel that came first, and once the record has expired.
+func (r *row) order() []byte {
+	switch {
+	case r.task == nil:
+		return nil
+	case r.task.Apart():
+		return r.content
+	}
+	return r.task.Order
+}
+
+// expire removes all but the order's ID.
+func (r *row) expire() { *r = row{ended: r.known()} }
 
 func (s *store) row(id string) *row {
 	r := s.rows[id]
@@ -57,7 +76,7 @@ func (s *store) write(wr *port.Write) error {
 	id := wr.Record.ID
 	r := s.row(id)
 	switch {
-	case wr.Expected == 0 && (r.record != nil || wr.Order != nil && r.order != nil):
+	case wr.Expected == 0 && r.known():
 		return fmt.Errorf("order %s: %w", id, port.ErrExists)
 	case wr.Expected > 0 && r.record == nil:
 		return fmt.Errorf("order %s: %w", id, port.ErrNotFound)
@@ -79,8 +98,8 @@ func (s *store) write(wr *port.Write) error {
 	}
 	record := ownRecord(&wr.Record)
 	r.record, r.task = record, after
-	if wr.Order != nil {
-		r.order = ownOrder(wr.Order)
+	if wr.Expected == 0 {
+		r.hash, r.content = wr.Hash, bytes.Clone(wr.Content)
 	}
 	if !s.bare {
 		s.w.committed(before, after, record)
@@ -88,16 +107,10 @@ func (s *store) write(wr *port.Write) error {
 	return nil
 }
 
-// ownRecord and ownOrder are copies: what is in the store changes by writes only.
+// ownRecord is a copy: what is in the store changes by writes only.
 func ownRecord(r *port.Record) *port.Record {
 	own := *r
 	own.Document = bytes.Clone(r.Document)
-	return &own
-}
-
-func ownOrder(o *port.Order) *port.Order {
-	own := *o
-	own.Body = bytes.Clone(o.Body)
 	return &own
 }
 
@@ -172,13 +185,13 @@ func (s storePort) Commit(_ context.Context, writes []port.Write) []error {
 				return errAnswer // it never arrived, and the caller does not learn that either
 			}
 			err := st.write(s.p.later(wr))
-			if f == TokenExpired && wr.Order != nil && err == nil {
-				iv.pause(tokenTime + s.p.w.spread("token", wr.Record.ID, 60_000)) // the transaction is repeated, and finds itself
+			if f == LateDoubt && wr.Expected == 0 && err == nil {
+				iv.pause(lateTime + s.p.w.spread("late", wr.Record.ID, 60_000))
 			}
 			switch {
 			case err != nil:
 				return err
-			case f == AppliedButError, f == OwnAsCondition, f == TokenExpired:
+			case f == AppliedButError, f == OwnAsCondition, f == LateDoubt:
 				iv.sight(wr.Record.ID).doubt = true
 				return errAnswer // the adapter cannot distinguish its own write from another's (port.Store)
 			}
@@ -188,8 +201,8 @@ func (s storePort) Commit(_ context.Context, writes []port.Write) []error {
 	return errs
 }
 
-// tokenTime is for how long a transaction with the same token is known to be the same.
-const tokenTime = 10 * 60_000
+// lateTime is how long the caller of a create waits at least until it learns that its answer was lost.
+const lateTime = 10 * 60_000
 
 // later is a write as a newer version of the program makes it: with a field that older ones do not
 // know, and have to keep.
@@ -251,19 +264,42 @@ func (s storePort) Load(_ context.Context, ids []string) ([]*port.Record, []erro
 	return records, errs
 }
 
-func (s storePort) LoadOrder(_ context.Context, id string) (*port.Order, error) {
-	var found *port.Order
-	err := s.p.w.cur.io(callLoadOrder, id, func(f Fault) error {
+func (s storePort) Content(_ context.Context, id, hash string) (content []byte, err error) {
+	err = s.p.w.cur.io(callOrder, id, func(f Fault) error {
 		if f == Throttle {
 			return port.ErrUnavailable
 		}
-		if r := s.p.w.store.rows[id]; r != nil && r.order != nil {
-			found = ownOrder(r.order)
+		if r := s.p.w.store.rows[id]; r != nil && r.content != nil && r.hash == hash {
+			content = bytes.Clone(r.content)
 			return nil
 		}
+		s.p.w.cur.trouble, s.p.w.cur.broken = true, true // it has expired since its task was loaded
 		return fmt.Errorf("order %s: %w", id, port.ErrNotFound)
 	})
-	return found, err
+	return content, err
+}
+
+func (s storePort) Erase(_ context.Context, id, hash string) error {
+	return s.p.w.cur.io(callOrder, id, func(f Fault) error {
+		if f == Throttle {
+			return port.ErrUnavailable
+		}
+		if r := s.p.w.store.rows[id]; r != nil && r.hash == hash {
+			r.content = nil
+		}
+		return nil
+	})
+}
+
+func (s storePort) Ended(_ context.Context, id string) (ended bool, err error) {
+	err = s.p.w.cur.io(callOrder, id, func(f Fault) error {
+		if f == Throttle {
+			return port.ErrUnavailable
+		}
+		ended = s.p.w.store.rows[id] != nil && s.p.w.store.rows[id].ended
+		return nil
+	})
+	return ended, err
 }
 
 func (s storePort) Due(_ context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due, limit int) ([]port.Due, error) {

@@ -52,10 +52,22 @@ func (s *oneByOne) Load(ctx context.Context, ids []string) ([]*port.Record, []er
 	return s.storePort.Load(ctx, ids)
 }
 
-func (s *oneByOne) LoadOrder(ctx context.Context, id string) (*port.Order, error) {
+func (s *oneByOne) Content(ctx context.Context, id, hash string) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.storePort.LoadOrder(ctx, id)
+	return s.storePort.Content(ctx, id, hash)
+}
+
+func (s *oneByOne) Erase(ctx context.Context, id, hash string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.storePort.Erase(ctx, id, hash)
+}
+
+func (s *oneByOne) Ended(ctx context.Context, id string) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.storePort.Ended(ctx, id)
 }
 
 func (s *oneByOne) Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due, limit int) ([]port.Due, error) {
@@ -94,13 +106,13 @@ func (s *oneByOne) Move(ctx context.Context, e port.LedgerEntry) error {
 	return s.ledgerPort.Move(ctx, e)
 }
 
-// forget is what the fault TTL does: the record goes, the order stays.
+// forget is what the fault TTL does: the record goes, its ID stays.
 func (s *oneByOne) forget(_ context.Context, ids []string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, id := range ids {
 		if r := s.storePort.p.w.store.rows[id]; r != nil {
-			r.record, r.task = nil, nil
+			r.expire()
 		}
 	}
 	return nil

@@ -111,7 +111,7 @@ func New(t testing.TB, store Store) *Deployment {
 		t.Fatal(err)
 	}
 	w.Parts = aws.Parts{
-		Outputs: aws.Outputs{Stack: "Shop", Region: "us-east-1", Orders: "orders", Tasks: "tasks", Definitions: "definitions",
+		Outputs: aws.Outputs{Stack: "Shop", Region: "us-east-1", Orders: "orders", Definitions: "definitions",
 			Intake: w.Address(port.Intake), Control: w.Address(port.Control), Quarantine: w.Address(port.Quarantine),
 			Shards: store.Shards(), Finished: true, IntakeCommands: true, Application: "arn:aws:iam::1:policy/App", Operator: "arn:aws:iam::1:policy/Op"},
 		Tasks: store, Definitions: store, Poll: 2 * time.Millisecond,
@@ -144,9 +144,14 @@ func (t tasks) Load(ctx context.Context, ids []string) ([]*port.Record, []error)
 	return t.Tasks.Load(ctx, ids)
 }
 
-func (t tasks) LoadOrder(ctx context.Context, id string) (*port.Order, error) {
+func (t tasks) Content(ctx context.Context, id, hash string) ([]byte, error) {
 	handed(ctx)
-	return t.Tasks.LoadOrder(ctx, id)
+	return t.Tasks.Content(ctx, id, hash)
+}
+
+func (t tasks) Ended(ctx context.Context, id string) (bool, error) {
+	handed(ctx)
+	return t.Tasks.Ended(ctx, id)
 }
 
 func (t tasks) List(ctx context.Context, q port.Query) (port.Page, error) {

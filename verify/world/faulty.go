@@ -58,15 +58,37 @@ func (s *Faulty) Load(ctx context.Context, ids []string) ([]*port.Record, []erro
 	return records, errs
 }
 
-// LoadOrder of port.Store.
-func (s *Faulty) LoadOrder(ctx context.Context, id string) (*port.Order, error) {
+// Content of port.Store.
+func (s *Faulty) Content(ctx context.Context, id, hash string) ([]byte, error) {
 	s.Orders++
 	if s.FailOrder != nil {
 		if err := s.FailOrder(s.Orders); err != nil {
 			return nil, err
 		}
 	}
-	return s.Store.LoadOrder(ctx, id)
+	return s.Store.Content(ctx, id, hash)
+}
+
+// Erase of port.Store.
+func (s *Faulty) Erase(ctx context.Context, id, hash string) error {
+	s.Orders++
+	if s.FailOrder != nil {
+		if err := s.FailOrder(s.Orders); err != nil {
+			return err
+		}
+	}
+	return s.Store.Erase(ctx, id, hash)
+}
+
+// Ended of port.Store.
+func (s *Faulty) Ended(ctx context.Context, id string) (bool, error) {
+	s.Orders++
+	if s.FailOrder != nil {
+		if err := s.FailOrder(s.Orders); err != nil {
+			return false, err
+		}
+	}
+	return s.Store.Ended(ctx, id)
 }
 
 // Due of port.Store.

@@ -46,12 +46,28 @@ func (s cutStore) Load(ctx context.Context, ids []string) (rs []*port.Record, er
 	return rs, errs
 }
 
-func (s cutStore) LoadOrder(ctx context.Context, id string) (o *port.Order, err error) {
-	s.world.Passed(ctx, "LoadOrder")
-	if cut := s.power.io(func() { o, err = s.Store.LoadOrder(ctx, id) }); cut != nil {
+func (s cutStore) Content(ctx context.Context, id, hash string) (content []byte, err error) {
+	s.world.Passed(ctx, "Content")
+	if cut := s.power.io(func() { content, err = s.Store.Content(ctx, id, hash) }); cut != nil {
 		return nil, cut
 	}
-	return o, err
+	return content, err
+}
+
+func (s cutStore) Erase(ctx context.Context, id, hash string) (err error) {
+	s.world.Passed(ctx, "Erase")
+	if cut := s.power.io(func() { err = s.Store.Erase(ctx, id, hash) }); cut != nil {
+		return cut
+	}
+	return err
+}
+
+func (s cutStore) Ended(ctx context.Context, id string) (ended bool, err error) {
+	s.world.Passed(ctx, "Ended")
+	if cut := s.power.io(func() { ended, err = s.Store.Ended(ctx, id) }); cut != nil {
+		return false, cut
+	}
+	return ended, err
 }
 
 func (s cutStore) Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due, limit int) (due []port.Due, err error) {

@@ -5,6 +5,7 @@ package apitest
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -61,7 +62,7 @@ type Backend struct {
 	mu       sync.Mutex
 	change   chan struct{} // closed and replaced at each change
 	tasks    map[string]*core.Task
-	orders   map[string]*port.Order
+	orders   map[string]json.RawMessage
 	failures int // submissions to answer failure before the next is taken
 	failure  error
 	down     error
@@ -72,7 +73,7 @@ type Backend struct {
 
 // New makes an empty backend.
 func New() *Backend {
-	return &Backend{change: make(chan struct{}), tasks: map[string]*core.Task{}, orders: map[string]*port.Order{}}
+	return &Backend{change: make(chan struct{}), tasks: map[string]*core.Task{}, orders: map[string]json.RawMessage{}}
 }
 
 // Busy makes the next n submissions answer "busy".
@@ -105,8 +106,8 @@ func (b *Backend) End(id string) {
 	b.Change(id, func(t *core.Task) { t.ProcessState, t.Ended = core.Processed, Now+1000 })
 }
 
-// Seen answers what was submitted.
-func (b *Backend) Seen(id string) *port.Order {
+// Seen returns the order that was submitted; nil if there is none.
+func (b *Backend) Seen(id string) json.RawMessage {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.orders[id]
@@ -164,15 +165,17 @@ func (b *Backend) submit(o message.SubmitOrder) api.SubmitResult {
 	case b.failures > 0:
 		b.failures--
 		r.Err = b.failure
-	case known != nil && known.ContentHash != hash:
+	case known != nil && b.tasks[o.OrderID].ContentHash != hash:
 		r.Err = &core.Refusal{Code: "other-content", Text: fmt.Sprintf("order %q exists with other content; give the new one an ID of its own", o.OrderID)}
 	case known != nil:
 		r.Known, r.State = true, b.tasks[o.OrderID].ProcessState
 	case o.Workflow != Definition.Name:
 		r.Err = &message.Refusal{Code: "unknown-workflow", Field: "workflow", Text: fmt.Sprintf("workflow %q is not known", o.Workflow)}
 	default:
-		b.orders[o.OrderID] = &port.Order{ID: o.OrderID, ContentHash: hash, Body: o.Order, Created: Now.Std()}
-		b.put(NewTask(o.OrderID))
+		b.orders[o.OrderID] = o.Order
+		t := NewTask(o.OrderID)
+		t.ContentHash = hash
+		b.put(t)
 	}
 	if r.Err == nil {
 		r.Notes = message.Notes(o.Priority)
@@ -241,12 +244,12 @@ func (b *Backend) Task(ctx context.Context, id string) (*core.Task, *core.Defini
 }
 
 // Order answers it.
-func (b *Backend) Order(ctx context.Context, id string) (*port.Order, error) {
+func (b *Backend) Order(ctx context.Context, t *core.Task) (json.RawMessage, error) {
 	handed(ctx)
-	if o := b.Seen(id); o != nil {
+	if o := b.Seen(t.OrderID); o != nil {
 		return o, b.broken("Order")
 	}
-	return nil, fmt.Errorf("order %q: %w", id, port.ErrNotFound)
+	return nil, fmt.Errorf("order %q: %w", t.OrderID, port.ErrNotFound)
 }
 
 // Wait waits.

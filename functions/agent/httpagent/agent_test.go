@@ -25,6 +25,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/redirect"
 )
 
 // TestMain sets a proxy that does not exist: no test, and no call of the product, may use it.
@@ -180,6 +181,9 @@ func TestBodies(t *testing.T) {
 		"nothing":               {200, "  \n", "", "", "", ""},
 		"no content":            {204, "", "", "", "", ""},
 		"no JSON":               {200, "OK", "", "", "response-not-json", "output: ignore"},
+		"no UTF-8":              {200, "[\"a\xffb\"]", "", "[\"a\ufffdb\"]", "", ""},
+		"no UTF-8, no JSON":     {200, "[\xff]", "", "", "response-not-json", "byte 1"},
+		"a key twice":           {200, `{"a":1,"a":"\ud83d"}`, "", `{"a":1,"a":"\ud83d"}`, "", ""},
 		"no JSON, ignored":      {200, "OK", "operations: {charge: {output: ignore}}", "", "", ""},
 		"just small enough":     {200, `"` + strings.Repeat("a", 98) + `"`, "maxResponse: 100", `"` + strings.Repeat("a", 98) + `"`, "", ""},
 		"too large":             {200, `"` + strings.Repeat("a", 99) + `"`, "maxResponse: 100", "", "response-too-large", "maxResponse"},
@@ -524,13 +528,13 @@ agents:
       refund: {path: "/{secret}"}
   c: {url: "http://169.254.169.254"}
   d: {external: true, url: "https://x.example"}
-  e: {}
+  e: {breaker: {window: 2000000000000}}
   f: {url: "https://user:pw@x.example/?a=b"}
   g: {url: "https://10.0.0.1"}
 `, []string{
 			`agent "Payment": the name`, `agent "Payment": url is no address`, `agent "b": concurrency is -1`, `agent "b": batch is 11`,
 			`agent "b": header Authorization: the environment variable NONE is not set`, `agent "b": header Idempotency-Key is set by the agent itself`,
-			`agent "b": header X-Api-Key is a secret`, `99 tries`, `3 failures of 2 calls`,
+			`agent "b": header X-Api-Key is a secret`, `99 tries`, `3 failures of 2 calls`, `a window of 2000000000000 calls`,
 			`host shop.example is not among allow.hosts`, `plain http to shop.example`,
 			`operation "a b"`, `method "FETCH"`, `path "charges"`, `output is "xml"`, `its check has no path`, `{secret} is not known`,
 			`agent "c": url: 169.254.169.254 is link-local`, `agent "d": external means`, `agent "e": url is missing`,
@@ -595,8 +599,8 @@ func TestTLS(t *testing.T) {
 	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") }))
 	defer srv.Close()
 	s := serviceOf(t, simple(srv.URL), Options{})
-	s.kept.Transport.(*http.Transport).TLSClientConfig = srv.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
-	s.kept.Transport.(*http.Transport).TLSClientConfig.MinVersion = tls.VersionTLS12
+	s.kept.Transport.(redirect.Transport).Next.(*http.Transport).TLSClientConfig = srv.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+	s.kept.Transport.(redirect.Transport).Next.(*http.Transport).TLSClientConfig.MinVersion = tls.VersionTLS12
 	if _, err := run(s, call()); err != nil {
 		t.Error(err)
 	}

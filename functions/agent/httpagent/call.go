@@ -20,6 +20,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/redirect"
 )
 
 var (
@@ -132,6 +133,9 @@ func (s *Service) exchange(ctx context.Context, method, path string, body []byte
 	defer func() { _ = res.Body.Close() }()
 	data, err := s.read(ctx, res, classify.done(res.StatusCode))
 	a := &answer{service: s, classify: classify, what: what, status: res.StatusCode, header: res.Header, body: data}
+	if res.StatusCode/100 == 3 && res.StatusCode != http.StatusNotModified {
+		a.to = s.agent.redact.text(redirect.Target(res))
+	}
 	if err != nil && classify.done(res.StatusCode) { // the answer broke off
 		return nil, s.networkFailure(what, err, true)
 	}

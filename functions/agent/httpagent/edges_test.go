@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/redirect"
 )
 
 // The edges of what an agent of the file may say.
@@ -231,7 +232,7 @@ func TestTextsOfFailures(t *testing.T) {
 		"control codes": {422, `{"message":"a\nb\u0007c"}`, "POST /charge answered 422, refused: a b c"},
 		"all forms":     {422, `{"title":"t","detail":"d","message":"m","error":"e"}`, "POST /charge answered 422, refused: t: d: m: e"},
 		"an object":     {422, `{"title":"t","error":{"code":"c","message":"n"}}`, "POST /charge answered 422, refused: t: c: n"},
-		"not JSON":      {200, "OK", "POST /charge was done, but its answer is not JSON; let the service answer JSON, or say output: ignore"},
+		"not JSON":      {200, "OK", "POST /charge was done, but its answer cannot be read: it is not JSON at byte 0: invalid character 'O' at start of value; let the service answer JSON, or say output: ignore"},
 		"200 letters":   {422, `{"message":"` + strings.Repeat("é", 200) + `"}`, "POST /charge answered 422, refused: " + strings.Repeat("é", 200)},
 		"201 letters":   {422, `{"message":"` + strings.Repeat("é", 201) + `"}`, "POST /charge answered 422, refused: " + strings.Repeat("é", 200) + "…"},
 	} {
@@ -306,7 +307,7 @@ func TestAHandshakeWithoutEnd(t *testing.T) {
 		ended := make(chan struct{})
 		defer close(ended)
 		for _, client := range []*http.Client{s.kept, s.fresh} {
-			client.Transport.(*http.Transport).DialContext = func(context.Context, string, string) (net.Conn, error) {
+			client.Transport.(redirect.Transport).Next.(*http.Transport).DialContext = func(context.Context, string, string) (net.Conn, error) {
 				near, far := net.Pipe()
 				go func() {
 					_, _ = io.CopyN(io.Discard, far, 1)
@@ -434,8 +435,9 @@ func TestARedirectNamesWhereItPoints(t *testing.T) {
 	for location, want := range map[string]string{
 		"https://user:password@login.example:8443/in?token=1": ` (it points to "https://login.example:8443")`,
 		"https://s3cret-host.example/":                        ` (it points to "https://[hidden].example")`,
-		"/elsewhere":                                          "",
-		"":                                                    "",
+		"/elsewhere?token=1":                                  " (it points to another path of the same server)",
+		"https://%zz/?token=1":                                " (it points to an address that is missing or cannot be read)",
+		"":                                                    " (it points to an address that is missing or cannot be read)",
 	} {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", location)

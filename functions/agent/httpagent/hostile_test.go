@@ -24,6 +24,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/redirect"
 )
 
 // serving is a service on a free port that answers each request as written, byte for byte.
@@ -186,7 +187,7 @@ func piped(s *Service, answer func(conn net.Conn, path string)) {
 		return near, nil
 	}
 	for _, client := range []*http.Client{s.kept, s.fresh} {
-		client.Transport.(*http.Transport).DialContext = dial
+		client.Transport.(redirect.Transport).Next.(*http.Transport).DialContext = dial
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,6 +62,7 @@ type answer struct {
 	status   int
 	header   http.Header
 	body     []byte
+	to       string // address of a redirect, see redirect.Target
 }
 
 // output is the operation's, or the failure that the answer means.
@@ -71,24 +71,28 @@ func (a *answer) output(ignore bool) (json.RawMessage, error) {
 		return nil, a.failure()
 	}
 	limit := int(a.service.agent.MaxResponse)
-	body := bytes.TrimSpace(a.body)
+	body := bytes.ToValidUTF8(bytes.TrimSpace(a.body), []byte("\ufffd"))
 	switch {
 	case ignore, len(body) == 0:
 		return nil, nil
 	case len(a.body) > limit:
 		return nil, done("response-too-large", "%s was done, but its answer has more than %d bytes; let the service answer less, or raise maxResponse", a.what, limit)
-	case !json.Valid(body):
-		return nil, done("response-not-json", "%s was done, but its answer is not JSON; let the service answer JSON, or say output: ignore", a.what)
 	}
-	if err := rawjson.CheckBounds(body); err != nil {
-		code := "response-too-deep"
-		if errors.Is(err, rawjson.ErrNumber) {
-			code = "response-number"
-		}
-		return nil, done(code, "%s was done, but its answer cannot be kept: %w; or say output: ignore", a.what, err)
+	switch err := rawjson.CheckLoose(body, rawjson.MaxLevels); {
+	case errors.Is(err, rawjson.ErrNumber):
+		return nil, done("response-number", unkept, a.what, err)
+	case errors.Is(err, rawjson.ErrLevels):
+		return nil, done("response-too-deep", unkept, a.what, err)
+	case err != nil:
+		return nil, done("response-not-json", unread, a.what, err)
 	}
 	return a.service.agent.redact.output(body), nil
 }
+
+const (
+	unkept = "%s was done, but its answer cannot be kept: %w; or say output: ignore"
+	unread = "%s was done, but its answer cannot be read: %w; let the service answer JSON, or say output: ignore"
+)
 
 // done is a failure of an operation that was done, and whose output cannot be used.
 func done(code, format string, args ...any) *worker.Failure {
@@ -100,7 +104,10 @@ func done(code, format string, args ...any) *worker.Failure {
 func (a *answer) failure() *worker.Failure {
 	c, named := a.classify.of(a.status)
 	f := &worker.Failure{Permanent: c.permanent, NoEffect: c.noEffect, Code: fmt.Sprintf("http-%d", a.status)}
-	text := c.text + a.pointed()
+	text := c.text
+	if a.to != "" {
+		text += " (it points to " + a.to + ")"
+	}
 	if said := a.said(); said != "" {
 		text += ": " + said
 	}
@@ -115,15 +122,6 @@ func (a *answer) failure() *worker.Failure {
 		f.RetryAfter = retryAfter(a.header.Get("Retry-After"), a.service.clock.Now())
 	}
 	return f
-}
-
-// pointed names the scheme and the host of a redirect. The rest of its address may hold a secret.
-func (a *answer) pointed() string {
-	u, err := url.Parse(a.header.Get("Location"))
-	if a.status/100 != 3 || err != nil || u.Host == "" {
-		return ""
-	}
-	return fmt.Sprintf(" (it points to %.200q)", a.service.agent.redact.text(u.Scheme+"://"+u.Host))
 }
 
 // maxSaid is how much of a service's own words is passed on, in characters.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/redirect"
 )
 
 // Options for a Service. The zero value is for ordinary use.
@@ -46,7 +47,7 @@ func New(name string, agent Agent, o Options) (*Service, error) {
 // client speaks HTTP/1.1, without proxies (the address rules would be void), redirects, cookies,
 // or compression.
 func (s *Service) client(o Options, single bool) *http.Client {
-	return &http.Client{
+	return redirect.Refused(http.Client{
 		Transport: watched(&http.Transport{
 			DialContext:            guardedDial(s.agent.Allow, o.Resolver, s.dialer.DialContext),
 			MaxIdleConns:           s.agent.Concurrency,
@@ -56,8 +57,7 @@ func (s *Service) client(o Options, single bool) *http.Client {
 			DisableCompression:     true,
 			DisableKeepAlives:      single,
 		}),
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	})
 }
 
 // Operations are what a worker.Config takes.

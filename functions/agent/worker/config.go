@@ -64,13 +64,24 @@ func (r *Retry) complete() error {
 	return nil
 }
 
+// Bounds of a breaker. It keeps each call of its window in memory.
+const (
+	mostCalls   = 10_000
+	longestOpen = time.Hour
+)
+
 func (b *Breaker) complete() error {
 	b.Failures = cmp.Or(b.Failures, 5)
 	b.Window = cmp.Or(b.Window, max(10, b.Failures))
 	b.Delay = cmp.Or(b.Delay, 5*time.Second)
 	b.Probes = cmp.Or(b.Probes, 1)
-	if b.Failures < 1 || b.Window < b.Failures || b.Delay < 0 || b.Probes < 1 {
+	switch {
+	case b.Failures < 1 || b.Window < b.Failures || b.Delay < 0 || b.Probes < 1:
 		return fmt.Errorf("breaker: %d failures of %d calls, %d probes, open for %s; all must be positive, and failures at most the calls", b.Failures, b.Window, b.Probes, b.Delay)
+	case b.Window > mostCalls || b.Probes > mostCalls:
+		return fmt.Errorf("breaker: a window of %d calls and %d probes; 1 to %d are possible", b.Window, b.Probes, mostCalls)
+	case b.Delay > longestOpen:
+		return fmt.Errorf("breaker: open for %s; at most %s is possible", b.Delay, longestOpen)
 	}
 	return nil
 }

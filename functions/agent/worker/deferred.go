@@ -79,11 +79,7 @@ func readReplyID(text string) (id replyID, err error) {
 }
 
 func (id replyID) reply(agent string, outcome core.Outcome) *message.Reply {
-	r := &message.Reply{Schema: message.Schema, OrderID: id.OrderID, Run: id.Run, Step: id.Step, Agent: agent, Attempt: id.Attempt, Operation: core.Do, Outcome: outcome}
-	if outcome == message.Progress {
-		r.Schema = message.ProgressSchema
-	}
-	return r
+	return &message.Reply{Schema: message.Schema, OrderID: id.OrderID, Run: id.Run, Step: id.Step, Agent: agent, Attempt: id.Attempt, Operation: core.Do, Outcome: outcome}
 }
 
 // ErrTooLate: the call's StopBy has passed, and its reply counts no more: the step is called again, or undone.

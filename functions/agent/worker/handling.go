@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -117,12 +118,22 @@ func (h *handling) refuse(ctx context.Context, code string, err error) Verdict {
 // byLedger: the operation goes by the ledger (P31, P22a).
 func (h *handling) byLedger() bool { return h.req.Grade == core.Plain || h.pivot() }
 
-// tries carries out the operation, with the agent's own retries inside the breaker.
+// tries carries out the operation, with the agent's own retries around the breaker. The retry policy sees a first try
+// only if another one may follow it, because most calls succeed at once.
 func (h *handling) tries(ctx context.Context) {
 	g := h.w.guard(h.req.Name)
-	_, err := g.executor.WithContext(ctx).Get(func() (any, error) {
-		return nil, g.call(h.req.Key, func() error { return h.once(ctx) })
-	})
+	try := func() error { return g.call(h.req.Key, func() error { return h.once(ctx) }) }
+	err := try()
+	if t := (*tried)(nil); err != nil && errors.As(err, &t) && t.again {
+		first := err
+		_, err = g.executor.WithContext(ctx).Get(func() (any, error) {
+			if failed := first; failed != nil {
+				first = nil
+				return nil, failed
+			}
+			return nil, try()
+		})
+	}
 	switch {
 	case h.try == 0 && errors.Is(err, circuitbreaker.ErrOpen):
 		h.failed = h.notCalled(g)
@@ -312,16 +323,17 @@ func (h *handling) asCall() Call {
 	}
 }
 
-// encode makes JSON of an output, without tokens of answers (P39): a service may repeat what it was sent. One that is no JSON, too large, or nested too deep fails for good (P28): the
-// operation has happened, and would answer the same again.
+// encode makes JSON of an output, in UTF-8 and without tokens of answers (P39): a service may repeat what it
+// was sent. An output that is not JSON, too large, or nested too deep fails for good (P28): the operation has
+// happened, and would return the same again.
 func encode(value any) (json.RawMessage, error) {
 	var out json.RawMessage
 	switch v := value.(type) {
 	case nil:
 		return nil, nil
 	case json.RawMessage:
-		if len(v) > 0 && !json.Valid(v) {
-			return nil, &Failure{Permanent: true, Happened: true, Code: codeOutput, Err: errors.New("the operation was done, but its output is not JSON")}
+		if len(v) == 0 {
+			return nil, nil
 		}
 		out = v
 	default:
@@ -330,12 +342,12 @@ func encode(value any) (json.RawMessage, error) {
 			return nil, &Failure{Permanent: true, Happened: true, Code: codeOutput, Err: fmt.Errorf("the operation was done, but its output cannot be written as JSON: %w", err)}
 		}
 	}
-	out = core.RedactJSON(out)
+	out = core.RedactJSON(bytes.ToValidUTF8(out, []byte("\ufffd")))
 	if len(out) > MaxOutput {
 		return nil, &Failure{Permanent: true, Happened: true, Code: codeTooLarge,
 			Err: fmt.Errorf("the operation was done, but its output has %d bytes and the limit is %d; store it elsewhere and answer a reference", len(out), MaxOutput)}
 	}
-	if err := rawjson.CheckBounds(out); err != nil {
+	if err := rawjson.CheckLoose(out, rawjson.MaxLevels); err != nil {
 		return nil, &Failure{Permanent: true, Happened: true, Code: codeOutput, Err: fmt.Errorf("the operation was done, but its output cannot be kept: %w", err)}
 	}
 	return out, nil

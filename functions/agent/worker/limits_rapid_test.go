@@ -30,7 +30,9 @@ func TestEveryReplyCanBeRead(t *testing.T) {
 			}
 		}
 		levels := rapid.IntRange(60, 70).Draw(rt, "levels")
-		output := json.RawMessage(strings.Repeat("[", levels) + strings.Repeat("]", levels))
+		insides := []string{"", "\"\xff\"", `"\ud83d"`, `{"a":1,"a":2}`, "1e1000", "\xff"}
+		inside := rapid.SampledFrom(insides).Draw(rt, "inside")
+		output := json.RawMessage(strings.Repeat("[", levels) + inside + strings.Repeat("]", levels))
 		percent, note := rapid.Int().Draw(rt, "percent"), rapid.String().Draw(rt, "note")
 		operation := charge(func(ctx context.Context, _ worker.Call) (any, error) {
 			if err := worker.Progress(ctx, percent, note); err != nil {

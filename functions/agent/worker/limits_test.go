@@ -479,6 +479,11 @@ func TestEdgesOfTheConfiguration(t *testing.T) {
 		"negative failures":       {worker.Retry{}, worker.Breaker{Failures: -1}, false},
 		"negative delay":          {worker.Retry{}, worker.Breaker{Delay: -1}, false},
 		"negative probes":         {worker.Retry{}, worker.Breaker{Probes: -1}, false},
+		"10,000 calls":            {worker.Retry{}, worker.Breaker{Window: 10_000, Probes: 10_000}, true},
+		"10,001 calls":            {worker.Retry{}, worker.Breaker{Window: 10_001}, false}, // each is kept in memory
+		"10,001 probes":           {worker.Retry{}, worker.Breaker{Probes: 10_001}, false},
+		"open for an hour":        {worker.Retry{}, worker.Breaker{Delay: time.Hour}, true},
+		"open for longer":         {worker.Retry{}, worker.Breaker{Delay: time.Hour + 1}, false},
 		"one failure, one of one": {worker.Retry{}, worker.Breaker{Failures: 1, Window: 1, Probes: 1}, true},
 	} {
 		w, err := complete(tt.retry, tt.breaker)

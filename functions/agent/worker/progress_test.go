@@ -41,7 +41,7 @@ func TestProgressGivesTime(t *testing.T) {
 		if len(all) != 300/20+1 {
 			t.Fatalf("%d messages in 300 s", len(all))
 		}
-		if r := all[1]; r.Outcome != message.Progress || r.Schema != message.ProgressSchema || r.Percent != 6 || r.Attempt != 1 || len(r.Note) > core.MaxNote {
+		if r := all[1]; r.Outcome != message.Progress || r.Schema != message.Schema || r.Percent != 6 || r.Attempt != 1 || len(r.Note) > core.MaxNote {
 			t.Errorf("%+v", r)
 		}
 		if r := all[len(all)-1]; r.Outcome != core.OutcomeDone || string(r.Output) != `"film"` {
@@ -166,7 +166,7 @@ func TestADeferredCallIsAnsweredLater(t *testing.T) {
 	}
 	all := b.replies()
 	for i, want := range []message.Reply{
-		{Schema: message.ProgressSchema, Outcome: message.Progress, Percent: 50, Note: "half", Until: core.TimeOf(clock.Now().Add(time.Minute))},
+		{Schema: message.Schema, Outcome: message.Progress, Percent: 50, Note: "half", Until: core.TimeOf(clock.Now().Add(time.Minute))},
 		{Schema: 1, Outcome: core.OutcomeDone},
 		{Schema: 1, Outcome: core.OutcomeFailed},
 		{Schema: 1, Outcome: core.OutcomeRetryLater, RetryAfter: core.Minute},

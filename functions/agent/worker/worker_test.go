@@ -198,6 +198,7 @@ func TestOutcomes(t *testing.T) {
 		"no JSON": {
 			always(json.RawMessage("{"), nil), core.OutcomeFailed, "output", "not JSON", 0,
 		},
+		"not in UTF-8": {always(json.RawMessage("\"a\xffb\""), nil), core.OutcomeDone, "", "", 0},
 		"nested too deep": {
 			always(json.RawMessage(strings.Repeat("[", 65)+strings.Repeat("]", 65)), nil), core.OutcomeFailed,
 			"output", "deeper than 64 levels", 0,

@@ -96,7 +96,7 @@ func TestWorkflowsThatCannotBeUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	newline := append(bytes.Clone(data), '\n')
-	newer := bytes.Replace(data, []byte(`"schema":1`), []byte(`"schema":3`), 1)
+	newer := bytes.Replace(data, []byte(`"schema":1`), []byte(`"schema":2`), 1)
 	unknown := append([]byte(`{"later":true,`), data[1:]...)
 	for name, c := range map[string]struct {
 		files map[string][]byte
@@ -143,7 +143,7 @@ func openWith(t *testing.T, current map[string]*core.Definition, region, logGrou
 	s := awsstub.New(t)
 	lookup := s.Environment(map[string]string{
 		"AWS_REGION": region, "AWS_LAMBDA_LOG_GROUP_NAME": logGroup,
-		deployment.VarOrders: "orders", deployment.VarTasks: "tasks", deployment.VarDefinitions: "definitions", deployment.VarShards: "8",
+		deployment.VarOrders: "orders", deployment.VarDefinitions: "definitions", deployment.VarShards: "8",
 		deployment.VarAlerts: "arn:aws:sns:eu-central-1:1:alerts", deployment.VarReplyTo: s.Queues("shop"), "LAMBDA_TASK_ROOT": "/var/task",
 		deployment.VarQueues: s.Queues(port.Intake, port.Replies, port.Control, port.Quarantine, port.Requests("payment")),
 	})
@@ -185,11 +185,11 @@ func TestOpen(t *testing.T) {
 	if held, err := engine.Leases.Acquire(ctx, "3", "me", engine.Clock.Now(), time.Minute); err != nil || !held {
 		t.Errorf("lease: %v, %v", held, err)
 	}
-	if _, err := engine.State.LoadOrder(ctx, "o-1"); !errors.Is(err, port.ErrNotFound) {
+	if _, err := engine.State.Port().Content(ctx, "o-1", "h"); !errors.Is(err, port.ErrNotFound) {
 		t.Errorf("an order that is not there: %v", err)
 	}
 	got := strings.Join(s.Calls(), ", ")
-	const want = "GetItem definitions, GetItem orders, GetItem orders, GetItem tasks, GetItem tasks, Publish arn:aws:sns:eu-central-1:1:alerts, PutItem definitions, PutItem tasks, PutItem tasks, SendMessageBatch requests-payment"
+	const want = "GetItem definitions, GetItem orders, GetItem orders, GetItem orders, GetItem orders, Publish arn:aws:sns:eu-central-1:1:alerts, PutItem definitions, PutItem orders, PutItem orders, SendMessageBatch requests-payment"
 	if got != want {
 		t.Errorf("calls: %s; want %s", got, want)
 	}

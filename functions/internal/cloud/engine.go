@@ -31,7 +31,7 @@ func Open(
 	c aws.Config, d deployment.Engine, current map[string]*core.Definition, log *slog.Logger,
 ) (engine.Parts, *Alerts) {
 	store := dynamo.New(dynamo.NewHandlerClient(c),
-		dynamo.Tables{Orders: d.Orders, Tasks: d.Tasks, Definitions: d.Definitions},
+		dynamo.Tables{Orders: d.Orders, Definitions: d.Definitions},
 		dynamo.Options{Shards: d.Shards, FinishedIndex: d.Finished, TTL: d.TaskTTL})
 	alerts := &Alerts{}
 	alerts.Incidents = incident.New(incident.Config{

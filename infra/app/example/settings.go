@@ -158,13 +158,11 @@ func (c *settings) senderIDs(agents map[string]infra.Agent) {
 
 // tables are those that are there already.
 func (c *settings) tables() (t infra.Tables) {
-	const meant = "orders, tasks, definitions or ledger.AGENT=ARN of a table"
+	const meant = "orders, definitions or ledger.AGENT=ARN of a table"
 	for key, arn := range c.pairs("tables", meant, arnOf("dynamodb", "table/")) {
 		switch agent, ledger := strings.CutPrefix(key, "ledger."); {
 		case key == "orders":
 			t.Orders = arn
-		case key == "tasks":
-			t.Tasks = arn
 		case key == "definitions":
 			t.Definitions = arn
 		case ledger && agent != "":

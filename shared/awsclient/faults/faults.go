@@ -115,7 +115,7 @@ func (p *Plan) handle(ctx context.Context, in middleware.DeserializeInput, next 
 	case Throttled:
 		return refusal(throttle(operation)), middleware.Metadata{}, nil
 	case Conflict:
-		return refusal(conflict(operation)), middleware.Metadata{}, nil
+		return refusal(conflict), middleware.Metadata{}, nil
 	case Twice:
 		out, metadata, err := next.HandleDeserialize(ctx, in)
 		if err != nil {
@@ -154,28 +154,13 @@ func discard(out middleware.DeserializeOutput) {
 // throttle is the body of the answer to a call that is throttled.
 func throttle(operation string) string {
 	switch operation {
-	case "TransactWriteItems":
-		return canceled("ThrottlingError", "None")
 	case "PutItem", "GetItem", "Query", "UpdateItem":
 		return `{"__type":"com.amazonaws.dynamodb.v20120810#ThrottlingException","message":"injected: rate exceeded"}`
 	}
 	return `{"__type":"com.amazonaws.sqs#RequestThrottled","message":"injected: rate exceeded"}`
 }
 
-func conflict(operation string) string {
-	if operation == "TransactWriteItems" {
-		return canceled("None", "TransactionConflict")
-	}
-	return `{"__type":"com.amazonaws.dynamodb.v20120810#TransactionConflictException","message":"injected: transaction is ongoing for the item"}`
-}
-
-func canceled(reasons ...string) string {
-	var list []string
-	for _, r := range reasons {
-		list = append(list, fmt.Sprintf(`{"Code":%q}`, r))
-	}
-	return `{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","message":"injected: Transaction cancelled","CancellationReasons":[` + strings.Join(list, ",") + `]}`
-}
+const conflict = `{"__type":"com.amazonaws.dynamodb.v20120810#TransactionConflictException","message":"injected: transaction is ongoing for the item"}`
 
 // refusal is an answer that no server sent.
 func refusal(body string) middleware.DeserializeOutput {

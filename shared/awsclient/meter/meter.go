@@ -139,30 +139,16 @@ func ask(in any) {
 		in.ReturnConsumedCapacity = indexes
 	case *dynamodb.QueryInput:
 		in.ReturnConsumedCapacity = indexes
-	case *dynamodb.TransactWriteItemsInput:
-		in.ReturnConsumedCapacity = indexes
 	}
 }
 
 // dynamo counts a call of DynamoDB. A repeat of the SDK's may have consumed as much as the try that
-// was answered; a refused condition consumes a write, of which DynamoDB says nothing: one is
-// counted, and two for each item of a refused transaction.
+// was answered; a refused condition consumes a write, of which DynamoDB says nothing: one is counted.
 func (m *Meter) dynamo(key Key, in, out any, tries float64, err error) {
 	var refused *dynamotypes.ConditionalCheckFailedException
 	if put, ok := in.(*dynamodb.PutItemInput); ok && errors.As(err, &refused) {
 		key.Resource, key.Operation = aws.ToString(put.TableName), key.Operation+" (refused)"
 		m.Add(key, Count{Calls: tries, Writes: tries})
-		return
-	}
-	var canceled *dynamotypes.TransactionCanceledException
-	if transaction, ok := in.(*dynamodb.TransactWriteItemsInput); ok && errors.As(err, &canceled) {
-		key.Operation += " (refused)"
-		for _, item := range transaction.TransactItems {
-			if item.Put != nil {
-				key.Resource = aws.ToString(item.Put.TableName)
-				m.Add(key, Count{Calls: tries, Writes: 2 * tries})
-			}
-		}
 		return
 	}
 	var consumed []dynamotypes.ConsumedCapacity
@@ -177,8 +163,6 @@ func (m *Meter) dynamo(key Key, in, out any, tries float64, err error) {
 		one(out.ConsumedCapacity)
 	case *dynamodb.UpdateItemOutput:
 		one(out.ConsumedCapacity)
-	case *dynamodb.TransactWriteItemsOutput:
-		consumed = out.ConsumedCapacity
 	case *dynamodb.GetItemOutput:
 		one(out.ConsumedCapacity)
 		read = true

@@ -46,31 +46,26 @@ func service(t *testing.T, answers map[string]string) (aws.Config, *meter.Meter,
 
 func TestDynamoDB(t *testing.T) {
 	consumed := func(table, index float64) string {
-		return fmt.Sprintf(`{"TableName":"Tasks","CapacityUnits":%v,"Table":{"CapacityUnits":%v},"GlobalSecondaryIndexes":{"complete-by":{"CapacityUnits":%v}}}`, table+index, table, index)
+		return fmt.Sprintf(`{"TableName":"Orders","CapacityUnits":%v,"Table":{"CapacityUnits":%v},"GlobalSecondaryIndexes":{"complete-by":{"CapacityUnits":%v}}}`, table+index, table, index)
 	}
 	c, m, asked := service(t, map[string]string{
-		"PutItem":            `{"ConsumedCapacity":` + consumed(1, 2) + `}`,
-		"GetItem":            `{"ConsumedCapacity":{"TableName":"Tasks","CapacityUnits":0.5,"Table":{"CapacityUnits":0.5}}}`,
-		"TransactWriteItems": `{"ConsumedCapacity":[` + consumed(2, 2) + `,{"TableName":"Orders","CapacityUnits":2,"Table":{"CapacityUnits":2}}]}`,
-		"Query":              `{"Count":0,"Items":[],"ConsumedCapacity":` + consumed(0, 0) + `}`,
+		"PutItem": `{"ConsumedCapacity":` + consumed(1, 2) + `}`,
+		"GetItem": `{"ConsumedCapacity":{"TableName":"Orders","CapacityUnits":0.5,"Table":{"CapacityUnits":0.5}}}`,
+		"Query":   `{"Count":0,"Items":[],"ConsumedCapacity":` + consumed(0, 0) + `}`,
 	})
 	client := dynamodb.NewFromConfig(c)
 	key := map[string]dynamotypes.AttributeValue{"OrderID": &dynamotypes.AttributeValueMemberS{Value: "a"}}
 	for name, call := range map[string]func() error{
 		"put": func() error {
-			_, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String("Tasks"), Item: key})
+			_, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String("Orders"), Item: key})
 			return err
 		},
 		"get": func() error {
-			_, err := client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: aws.String("Tasks"), Key: key})
-			return err
-		},
-		"transact": func() error {
-			_, err := client.TransactWriteItems(t.Context(), &dynamodb.TransactWriteItemsInput{TransactItems: []dynamotypes.TransactWriteItem{{Put: &dynamotypes.Put{TableName: aws.String("Tasks"), Item: key}}}})
+			_, err := client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: aws.String("Orders"), Key: key})
 			return err
 		},
 		"query": func() error {
-			_, err := client.Query(t.Context(), &dynamodb.QueryInput{TableName: aws.String("Tasks")})
+			_, err := client.Query(t.Context(), &dynamodb.QueryInput{TableName: aws.String("Orders")})
 			return err
 		},
 	} {
@@ -84,11 +79,9 @@ func TestDynamoDB(t *testing.T) {
 		}
 	}
 	want := []meter.Line{
-		{Key: meter.Key{Service: "dynamodb", Operation: "GetItem", Resource: "Tasks"}, Count: meter.Count{Calls: 1, Reads: 0.5}},
-		{Key: meter.Key{Service: "dynamodb", Operation: "PutItem", Resource: "Tasks"}, Count: meter.Count{Calls: 1, Writes: 1, IndexWrites: 2}},
-		{Key: meter.Key{Service: "dynamodb", Operation: "Query", Resource: "Tasks"}, Count: meter.Count{Calls: 1, IndexReads: 0.5}},
-		{Key: meter.Key{Service: "dynamodb", Operation: "TransactWriteItems", Resource: "Orders"}, Count: meter.Count{Calls: 1, Writes: 2}},
-		{Key: meter.Key{Service: "dynamodb", Operation: "TransactWriteItems", Resource: "Tasks"}, Count: meter.Count{Calls: 1, Writes: 2, IndexWrites: 2}},
+		{Key: meter.Key{Service: "dynamodb", Operation: "GetItem", Resource: "Orders"}, Count: meter.Count{Calls: 1, Reads: 0.5}},
+		{Key: meter.Key{Service: "dynamodb", Operation: "PutItem", Resource: "Orders"}, Count: meter.Count{Calls: 1, Writes: 1, IndexWrites: 2}},
+		{Key: meter.Key{Service: "dynamodb", Operation: "Query", Resource: "Orders"}, Count: meter.Count{Calls: 1, IndexReads: 0.5}},
 	}
 	if got := m.Lines(); !slices.Equal(got, want) {
 		t.Errorf("%+v\nwant %+v", got, want)
@@ -102,27 +95,11 @@ func TestDynamoDB(t *testing.T) {
 // A refused condition costs a write, of which DynamoDB says nothing.
 func TestARefusedWriteCounts(t *testing.T) {
 	c, m, _ := service(t, map[string]string{"PutItem": `{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","message":"no"}`})
-	if _, err := dynamodb.NewFromConfig(c).PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String("Tasks"),
+	if _, err := dynamodb.NewFromConfig(c).PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String("Orders"),
 		Item: map[string]dynamotypes.AttributeValue{"OrderID": &dynamotypes.AttributeValueMemberS{Value: "a"}}}); err == nil {
 		t.Fatal("the condition held")
 	}
 	if lines := m.Lines(); len(lines) != 1 || lines[0].Writes != 1 || lines[0].Operation != "PutItem (refused)" {
-		t.Errorf("%+v", lines)
-	}
-}
-
-// So does a refused transaction, two for each of its items.
-func TestARefusedTransactionCounts(t *testing.T) {
-	c, m, _ := service(t, map[string]string{"TransactWriteItems": `{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","message":"no","CancellationReasons":[{"Code":"ConditionalCheckFailed"},{"Code":"None"}]}`})
-	item := func(table string) dynamotypes.TransactWriteItem {
-		return dynamotypes.TransactWriteItem{Put: &dynamotypes.Put{TableName: aws.String(table), Item: map[string]dynamotypes.AttributeValue{"OrderID": &dynamotypes.AttributeValueMemberS{Value: "a"}}}}
-	}
-	if _, err := dynamodb.NewFromConfig(c).TransactWriteItems(t.Context(), &dynamodb.TransactWriteItemsInput{
-		TransactItems: []dynamotypes.TransactWriteItem{item("Orders"), item("Tasks")}}); err == nil {
-		t.Fatal("the condition held")
-	}
-	lines := m.Lines()
-	if len(lines) != 2 || lines[0].Writes != 2 || lines[1].Writes != 2 || lines[1].Operation != "TransactWriteItems (refused)" {
 		t.Errorf("%+v", lines)
 	}
 }

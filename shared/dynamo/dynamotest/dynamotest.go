@@ -17,6 +17,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/awstest"
@@ -50,10 +51,10 @@ var made atomic.Int64
 func Tables(t testing.TB, client *dynamodb.Client) Names {
 	t.Helper()
 	prefix := fmt.Sprintf("stepkeeper-test-%d-%d-%d-", os.Getpid(), time.Now().UnixNano(), made.Add(1))
-	n := Names{dynamo.Tables{Orders: prefix + "orders", Tasks: prefix + "tasks", Definitions: prefix + "definitions"}, prefix + "ledger"}
+	n := Names{dynamo.Tables{Orders: prefix + "orders", Definitions: prefix + "definitions"}, prefix + "ledger"}
 	ctx := awsclient.WithCallTimeout(context.Background(), time.Minute)
 	t.Cleanup(func() {
-		for _, name := range []string{n.Orders, n.Tasks, n.Definitions, n.Ledger} {
+		for _, name := range []string{n.Orders, n.Definitions, n.Ledger} {
 			if _, err := client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &name}); err != nil {
 				t.Logf("table %s is left behind: %v", name, err)
 			}
@@ -65,11 +66,17 @@ func Tables(t testing.TB, client *dynamodb.Client) Names {
 	return n
 }
 
-// Forget removes tasks, as a TTL does.
+// Forget removes orders and leaves their tombstones, as a TTL does once they are at rest.
 func Forget(client *dynamodb.Client, table string) func(context.Context, []string) error {
 	return func(ctx context.Context, ids []string) error {
 		for _, id := range ids {
-			if _, err := client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &table, Key: dynamo.Key(dynamo.OrderKey, id)}); err != nil {
+			out, err := client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
+				TableName: &table, Key: dynamo.Key(dynamo.OrderKey, id), ReturnValues: types.ReturnValueAllOld,
+			})
+			if err == nil && len(out.Attributes) > 0 {
+				_, err = client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &table, Item: dynamo.Key(dynamo.OrderKey, id+"#ended")})
+			}
+			if err != nil {
 				return err
 			}
 		}

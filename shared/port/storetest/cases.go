@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,8 +30,8 @@ func createCases() []testCase {
 		name   string
 		change func(*port.Write)
 	}{
-		{"an order", func(*port.Write) {}}, {"a tombstone", tombstone}, {"a record without an order", withoutOrder},
-		{"another content", func(w *port.Write) { w.Order.Body, w.Order.ContentHash = []byte(`{"item":"other"}`), "other" }},
+		{"an order", func(*port.Write) {}}, {"a tombstone", tombstone}, {"an order in its document", inline},
+		{"another content", apart([]byte(`{"item":"other"}`))},
 	}
 	var cases []testCase
 	for _, first := range forms {
@@ -54,13 +55,18 @@ func createCases() []testCase {
 		cases = append(cases, script("strange ID: "+c.name, batch(write(c.id, 0), write(c.other, 0)), batch(write(c.id, 1))))
 	}
 	return append(cases, need(hasForget, []testCase{
-		{name: "an order whose record has gone exists (P26), and is in no index", run: func(s *suite) {
-			s.commit(write("a", 0), write("b", 0))
-			s.same(forgets("a", "unknown"))
-			s.settled("a", "b")
-			s.commit(write("a", 0))
-			s.commit(write("a", 1))
-			s.settled("a", "b")
+		{name: "an order whose record has expired exists (P26), and is in no index", run: func(s *suite) {
+			for _, change := range []func(*port.Write){func(*port.Write) {}, inline, tombstone} {
+				id := fmt.Sprint("a", len(s.rows()))
+				s.commit(write(id, 0, change), write("b"+id, 0))
+				s.commit(write(id, 1, finished), write("b"+id, 1))
+				s.same(forgets(id, "unknown"))
+				s.settled(id, "b"+id)
+				s.commit(write(id, 0))
+				s.commit(write(id, 1))
+				s.commit(write(id, 2))
+				s.settled(id, "b"+id)
+			}
 		}},
 	})...)
 }
@@ -87,37 +93,36 @@ func replaceCases() []testCase {
 	return append(cases, hundred)
 }
 
-// batchCases: each write of a batch stands on its own, at its place.
-func batchCases() []testCase {
-	bad := []struct {
-		name  string
-		write port.Write
-	}{
+// badWrite is a write that a Store refuses.
+type badWrite struct {
+	name  string
+	write port.Write
+}
+
+func badWrites() []badWrite {
+	bad := []badWrite{
 		{"too large", write("bad", 0, holding(document(port.MaxDocument+1)))},
 		{"too large a replacement", write("there", 1, holding(document(2*port.MaxDocument)))},
-		{"too large an order", write("bad", 0, func(w *port.Write) { w.Order.Body = document(port.MaxOrder + 1) })},
+		{"too large an order", write("bad", 0, apart(document(port.MaxOrder+1)))},
 		{"a create that exists", write("there", 0)},
 		{"a replace on another version", write("there", 3)}, {"a replace of nothing", write("bad", 1)},
 		{"an empty ID", write("", 0)},
-		{"an order of another ID", write("bad", 0, func(w *port.Write) { w.Order.ID = "other" })},
-		{"an order that changes", write("there", 1, func(w *port.Write) { w.Order = write("there", 0).Order })},
+		{"a content without its hash", write("bad", 0, func(w *port.Write) { w.Hash = "" })},
+		{"a content that is missing", write("bad", 0, func(w *port.Write) { w.Content = nil })},
+		{"a content that changes", write("there", 1, apart([]byte("1")))},
 	}
 	for _, version := range []int64{-1, 0, 2, 7} {
-		bad = append(bad, struct {
-			name  string
-			write port.Write
-		}{fmt.Sprintf("a create of version %d", version), write("bad", 0, func(w *port.Write) { w.Record.Version = version })})
+		bad = append(bad, badWrite{fmt.Sprintf("a create of version %d", version), write("bad", 0, func(w *port.Write) { w.Record.Version = version })})
 	}
 	for _, version := range []int64{0, 1, 3, 100} {
-		bad = append(bad, struct {
-			name  string
-			write port.Write
-		}{fmt.Sprintf("a replace to version %d", version), write("there", 1, func(w *port.Write) { w.Record.Version = version })})
+		bad = append(bad, badWrite{fmt.Sprintf("a replace to version %d", version), write("there", 1, func(w *port.Write) { w.Record.Version = version })})
 	}
-	bad = append(bad, struct {
-		name  string
-		write port.Write
-	}{"a negative expected version", write("bad", 0, func(w *port.Write) { w.Expected, w.Record.Version = -1, 0 })})
+	return append(bad, badWrite{"a negative expected version", write("bad", 0, func(w *port.Write) { w.Expected, w.Record.Version = -1, 0 })})
+}
+
+// batchCases: each write of a batch stands on its own, at its place.
+func batchCases() []testCase {
+	bad := badWrites()
 	var cases []testCase
 	for n, b := range bad {
 		writes := batch(write("a", 0), write("b", 0), write("c", 1), write("d", 0))
@@ -158,39 +163,43 @@ func taskDocument(further string) string {
 		`"Workflow":"order","Created":"2026-11-21T10:00:00.000Z"` + further + `,"Steps":{"pay":{"N":0,"ProcessState":"Pending","LockedBy":null,"CompleteBy":null,"FailureCount":0}}}`
 }
 
-// keptCases: a Store returns every document byte for byte, those of newer code too, and every other
-// field, whatever is in it.
+// strangeDocuments are documents that a Store must keep, whatever is in them.
+var strangeDocuments = map[string]string{
+	"unknown fields of a task":     taskDocument(`,"later":{"deep":[1,2,{"x":null}]},"aNewFlag":true`),
+	"unknown fields of a step":     strings.Replace(taskDocument(""), `"FailureCount":0}}`, `"FailureCount":0,"later":{"a":1}}}`, 1),
+	"members in another order":     `{"Workflow":"order","Version":1,"Steps":{},"OrderID":"a","ProcessState":"Processing","Created":"2026-11-21T10:00:00.000Z"}`,
+	"names that an index has":      taskDocument(`,"bucket":"due#0","dueAt":"x","expiresAt":1,"Writer":"w","Document":"d","row":1,"order_id":"b"`),
+	"names that a query has":       taskDocument(`,"#n":1,":v":2,"a.b":3,"a[0]":4,"":5,"$.x":6,"select":7`),
+	"names that stand twice":       taskDocument(`,"x":1,"x":2`),
+	"what people have sent":        taskDocument(`,"output":{ "b":1.50,"a":"\u0041\/" },"Order":{"z":1e3,"y":[ ]},"answers":{"votes":[{"value": "x"}]}`),
+	"of another task and version":  strings.Replace(strings.Replace(taskDocument(""), `"OrderID":"a"`, `"OrderID":"b"`, 1), `"Version":1`, `"Version":7`, 1),
+	"numbers of every form":        taskDocument(`,"n":[0,-0,1.0,1e3,1E+400,0.0001,123456789012345678901234567890,-1.5e-7]`),
+	"text of every form":           taskDocument(`,"t":["é","\u00e9","\n","\u0000","\/","😀","\ud83d\ude00","' OR 1=1 --"]`),
+	"empty things":                 taskDocument(`,"e":[{},[],"",null,[[]],[{}]]`),
+	"deep":                         taskDocument(`,"d":` + strings.Repeat("[", 60) + strings.Repeat("]", 60)),
+	"white space":                  " { \"a\" :\t1 ,\n \"b\":[ 1 , 2 ] } ",
+	"no object":                    `["a",1]`,
+	"no JSON":                      "hello, 'world' \"; -- {",
+	"not even text":                "\xff\xfe\x00\x01\x80",
+	"control characters and signs": "{\"text\":\"\x00\x01 \u00e4\u65e5\U0001F600 ' \\\" ; --\"}",
+}
+
+// keptCases: a Store returns every document byte for byte (but see Options.Reorders), those of newer code too, and every
+// other field, whatever is in it.
 func keptCases() []testCase {
 	var cases []testCase
 	kept := func(name string, change func(*port.Write)) {
-		replaced := func(w *port.Write) { w.Order = &port.Order{}; change(w); w.Order = nil }
+		replaced := func(w *port.Write) { change(w); w.Content = nil }
 		cases = append(cases, script("kept: "+name, batch(write("a", 0, change)), batch(write("a", 1, replaced, holding([]byte("{}")))), batch(write("a", 2, replaced))))
 	}
-	for name, text := range map[string]string{
-		"unknown fields of a task":     taskDocument(`,"later":{"deep":[1,2,{"x":null}]},"aNewFlag":true`),
-		"unknown fields of a step":     strings.Replace(taskDocument(""), `"FailureCount":0}}`, `"FailureCount":0,"later":{"a":1}}}`, 1),
-		"members in another order":     `{"Workflow":"order","Version":1,"Steps":{},"OrderID":"a","ProcessState":"Processing","Created":"2026-11-21T10:00:00.000Z"}`,
-		"names that an index has":      taskDocument(`,"bucket":"due#0","dueAt":"x","expiresAt":1,"Writer":"w","Document":"d","row":1,"order_id":"b"`),
-		"names that a query has":       taskDocument(`,"#n":1,":v":2,"a.b":3,"a[0]":4,"":5,"$.x":6,"select":7`),
-		"names that stand twice":       taskDocument(`,"x":1,"x":2`),
-		"of another task and version":  strings.Replace(strings.Replace(taskDocument(""), `"OrderID":"a"`, `"OrderID":"b"`, 1), `"Version":1`, `"Version":7`, 1),
-		"numbers of every form":        taskDocument(`,"n":[0,-0,1.0,1e3,1E+400,0.0001,123456789012345678901234567890,-1.5e-7]`),
-		"text of every form":           taskDocument(`,"t":["é","\u00e9","\n","\u0000","\/","😀","\ud83d\ude00","' OR 1=1 --"]`),
-		"empty things":                 taskDocument(`,"e":[{},[],"",null,[[]],[{}]]`),
-		"deep":                         taskDocument(`,"d":` + strings.Repeat("[", 60) + strings.Repeat("]", 60)),
-		"white space":                  " { \"a\" :\t1 ,\n \"b\":[ 1 , 2 ] } ",
-		"no object":                    `["a",1]`,
-		"no JSON":                      "hello, 'world' \"; -- {",
-		"not even text":                "\xff\xfe\x00\x01\x80",
-		"control characters and signs": "{\"text\":\"\x00\x01 \u00e4\u65e5\U0001F600 ' \\\" ; --\"}",
-	} {
+	for name, text := range strangeDocuments {
 		kept(name, holding([]byte(text)))
 	}
 	for _, size := range []int{2, 1023, 1024, 1025, 4095, 4096, 4097, 65_536, 262_145, port.MaxDocument - 1, port.MaxDocument} {
 		kept(fmt.Sprintf("a document of %d bytes", size), holding(document(size)))
 	}
 	for _, size := range []int{2, 1024, 4096, port.MaxOrder - 1, port.MaxOrder} {
-		kept(fmt.Sprintf("an order of %d bytes", size), func(w *port.Write) { w.Order.Body = document(size) })
+		kept(fmt.Sprintf("an order of %d bytes", size), apart(document(size)))
 	}
 	for _, state := range []string{"Pending", "Processed", "Error", "Compensating", "a state of later code"} {
 		kept("state "+state, func(w *port.Write) { w.Record.State = state })
@@ -203,7 +212,7 @@ func keptCases() []testCase {
 		"far away": far, "a leap day": time.Date(2028, 2, 29, 0, 0, 0, 1e6, time.UTC),
 		"of another zone": time.Date(2026, 11, 21, 1, 2, 3, 4e6, time.FixedZone("there", -5*3600)),
 	} {
-		kept("created: "+name, func(w *port.Write) { w.Record.Created, w.Order.Created = t, t })
+		kept("created: "+name, created(t))
 		kept("due: "+name, in(port.DueBucket, t))
 	}
 	largest := make([]port.Write, 5)
@@ -213,23 +222,67 @@ func keptCases() []testCase {
 	return append(cases, script("a batch of the largest documents", largest), testCase{name: "bytes are apart from the caller's and a reader's", run: func(s *suite) {
 		w, want := write("a", 0), write("a", 0)
 		s.answers(commits(w), "success")
-		w.Record.Document[0], w.Order.Body[0] = 'X', 'X'
+		w.Record.Document[0], w.Content[0] = 'X', 'X'
 		records, _ := s.Store.Load(s.ctx, []string{"a"})
-		o, _ := s.Store.LoadOrder(s.ctx, "a")
-		if records[0] == nil || o == nil || len(o.Body) == 0 {
-			s.Fatalf("%v, %v", records, o)
+		content, _ := s.Store.Content(s.ctx, "a", want.Hash)
+		if records[0] == nil || len(content) == 0 {
+			s.Fatalf("%v, %s", records, content)
 		}
-		records[0].Document[1], o.Body[1] = 'X', 'X'
+		records[0].Document[1], content[1] = 'X', 'X'
 		if hasList(s) {
 			if page, _ := s.Store.List(s.ctx, port.Query{Limit: 1}); len(page.Records) == 1 {
 				page.Records[0].Document[2] = 'X'
 			}
 		}
 		s.holds(want.Record)
-		if o, err := s.Store.LoadOrder(s.ctx, "a"); err != nil || string(o.Body) != string(want.Order.Body) {
-			s.Errorf("the stored order changed: %+v, %v", o, err)
+		if content, err := s.Store.Content(s.ctx, "a", want.Hash); err != nil || string(content) != string(want.Content) {
+			s.Errorf("the stored content changed: %s, %v", content, err)
 		}
 	}})
+}
+
+// eraseCases: content is removed for good, and nothing else is (P52).
+var eraseCases = []testCase{
+	{name: "content goes, the record stays, and a create that comes late does not bring it back", run: func(s *suite) {
+		w := write("a", 0, apart([]byte(`{"of":"a person"}`)))
+		s.answers(commits(w), "success")
+		none := func(when string) {
+			s.Helper()
+			if content, err := s.Store.Content(s.ctx, "a", w.Hash); !errors.Is(err, port.ErrNotFound) {
+				s.Errorf("%s: the content is %s, %v", when, content, err)
+			}
+		}
+		for _, when := range []string{"erased", "erased again"} {
+			if err := s.Store.Erase(s.ctx, "a", w.Hash); err != nil {
+				s.Fatal(when, err)
+			}
+			none(when)
+		}
+		s.holds(w.Record)
+		s.answers(commits(w), "already exists")
+		none("after a create that came late")
+		next := write("a", 1)
+		s.answers(commits(next), "success")
+		none("after a commit")
+		s.holds(next.Record)
+	}},
+	{name: "another hash, and an order that is not there, change nothing", run: func(s *suite) {
+		w := write("a", 0, apart([]byte(`{}`)))
+		s.answers(commits(w), "success")
+		for _, of := range [][2]string{{"a", "of-nothing"}, {"b", w.Hash}} {
+			if err := s.Store.Erase(s.ctx, of[0], of[1]); err != nil {
+				s.Fatal(of, err)
+			}
+		}
+		if content, err := s.Store.Content(s.ctx, "a", w.Hash); err != nil || string(content) != `{}` {
+			s.Errorf("the content is %s, %v", content, err)
+		}
+		b := write("b", 0, apart([]byte(`{}`)))
+		s.answers(commits(b), "success")
+		if content, err := s.Store.Content(s.ctx, "b", b.Hash); err != nil || string(content) != `{}` {
+			s.Errorf("the content of an order that came afterwards is %s, %v", content, err)
+		}
+	}},
 }
 
 // dueCases: from every bucket to every other, to a later and an earlier time (P9, P11), and where a
@@ -314,6 +367,16 @@ var listCases = need(hasList, []testCase{
 			queries = queries[1:] // what is no state of an open task is an error there
 		}
 		listsAll(s, queries...)
+	}},
+	{name: "the oldest", run: func(s *suite) {
+		samples(s)
+		for _, q := range []port.Query{
+			{State: "Processing"}, {State: "Processing", Workflow: "order"}, {State: "Processing", After: at(2)},
+			{State: "Error"}, {State: "Processing", Workflow: "unknown"}, {State: "Processing", Before: at(0)},
+		} {
+			q.Oldest = true
+			listsAll(s, q)
+		}
 	}},
 	{name: "the present state counts", run: func(s *suite) {
 		samples(s)

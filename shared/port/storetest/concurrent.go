@@ -51,11 +51,11 @@ var raceCases = []testCase{
 				if i%2 == 0 {
 					return write(id, 0, holding(fmt.Appendf(nil, `{"by":%d}`, i)), tombstone)
 				}
-				return write(id, 0, holding(fmt.Appendf(nil, `{"by":%d}`, i)), func(w *port.Write) { w.Order.ContentHash = fmt.Sprint(i) })
+				return write(id, 0, holding(fmt.Appendf(nil, `{"by":%d}`, i)), apart(fmt.Append(nil, i)))
 			}, port.ErrExists)
-			o, err := s.Store.LoadOrder(s.ctx, id)
-			if err != nil || won%2 == 0 && len(o.Body) > 0 || won%2 == 1 && o.ContentHash != fmt.Sprint(won) {
-				s.Errorf("writer %d won, the order is %+v, %v", won, o, err)
+			content := fmt.Append(nil, won)
+			if kept, err := s.Store.Content(s.ctx, id, hashOf(content)); won%2 == 1 && (err != nil || string(kept) != string(content)) {
+				s.Errorf("writer %d won, the content is %s, %v", won, kept, err)
 			}
 		}
 	}},
@@ -80,7 +80,7 @@ var raceCases = []testCase{
 			s.Errorf("counted to %s, want %s", got, want)
 		}
 	}},
-	{name: "batches that overlap: one winner a task, and who sees it sees its order (invariant 2)", run: func(s *suite) {
+	{name: "batches that overlap: one winner a task, and who sees it sees its content (invariant 2)", run: func(s *suite) {
 		const tasks = 8
 		var readers sync.WaitGroup
 		done := make(chan struct{})
@@ -94,8 +94,8 @@ var raceCases = []testCase{
 				id := fmt.Sprint("task-", n%tasks)
 				if records, errs := s.Store.Load(s.ctx, []string{id}); errs[0] != nil && !errors.Is(errs[0], port.ErrUnavailable) {
 					s.Errorf("Load: %v", errs[0])
-				} else if _, err := s.Store.LoadOrder(s.ctx, id); records[0] != nil && err != nil && !errors.Is(err, port.ErrUnavailable) {
-					s.Errorf("task %q is there, its order: %v", id, err)
+				} else if _, err := s.Store.Content(s.ctx, id, hashOf(usual(id))); records[0] != nil && err != nil && !errors.Is(err, port.ErrUnavailable) {
+					s.Errorf("task %q is there, its content: %v", id, err)
 				}
 			}
 		})

@@ -29,29 +29,32 @@ var allFaults = []Fault{LostAnswer, LostRequest, Throttle, Repeat, Contention}
 // lasting is so often that no adapter's patience outlasts it.
 func lasting(f Fault) []Fault { return slices.Repeat([]Fault{f}, 100) }
 
+// operationUnderFaults is an operation that meets each fault.
+type operationUnderFaults struct {
+	name   string
+	needs  func(*suite) bool
+	before operation // nil: task "a" is created
+	do     operation
+	after  operation // what else shows that it was carried out once
+}
+
 // faultCases: one fault of the backend is nothing that a caller sees (rules 8, 9, 10 and 23 of
 // docs/aws-rules.md); of those that last it gets the true answer.
 func faultCases() []testCase {
 	empty := core.DefinitionHash([]byte("{}"))
 	started := port.LedgerEntry{Key: "k", State: "started"}
 	var cases []testCase
-	for _, c := range []struct {
-		name   string
-		needs  func(*suite) bool
-		before operation // nil: task "a" is created
-		do     operation
-		after  operation // what else shows that it was carried out once
-	}{
+	for _, c := range []operationUnderFaults{
 		{name: "create", do: commits(write("b", 0))},
-		{name: "create of a record alone", do: commits(write("b", 0, withoutOrder))},
+		{name: "create of an order in its document", do: commits(write("b", 0, inline))},
 		{name: "replace", do: commits(write("a", 1))},
 		{name: "create that exists", do: commits(write("a", 0))},
 		{name: "replace on another version", do: commits(write("a", 2))},
 		{name: "replace of nothing", do: commits(write("b", 1))},
 		{name: "batch", do: commits(write("a", 1), write("b", 0), write("c", 1), write("d", 0))},
 		{name: "load", do: loads("a", "none")},
-		{name: "load of the order", do: loadsOrder("a")},
-		{name: "load of an order that is not there", do: loadsOrder("b")},
+		{name: "load of the content", do: loadsContent("a", usual("a"))},
+		{name: "load of a content that is not there", do: loadsContent("b", usual("b"))},
 		{name: "due", do: readsDue(port.DueBucket, far, 10)},
 		{name: "list", needs: hasList, do: lists(port.Query{}, 10, false)},
 		{name: "put of a definition", needs: hasDefinitions, do: puts(empty, []byte("{}")), after: defines(empty)},
@@ -62,37 +65,43 @@ func faultCases() []testCase {
 		{name: "move of a ledger on another version", needs: hasLedger, before: moves(started), do: moves(started), after: entries("k")},
 		{name: "entry of a ledger", needs: hasLedger, before: moves(started), do: entries("k")},
 	} {
-		needs := func(s *suite) bool { return hasInject(s) && (c.needs == nil || c.needs(s)) }
-		if c.before == nil {
-			c.before = commits(write("a", 0))
-		}
-		for _, f := range allFaults {
-			cases = append(cases, testCase{name: c.name + " meets a " + f.String(), needs: needs, run: func(s *suite) {
-				s.same(c.before)
-				s.soon(readsDue(port.DueBucket, far, 10)) // that an index is stale is no fault
-				if hasList(s) {
-					s.soon(lists(port.Query{}, 10, false))
-				}
-				s.Inject(f)
-				s.same(c.do)
-				s.Inject()
-				s.settled("a", "b", "c", "d")
-				if c.after != nil {
-					s.same(c.after)
-				}
-			}})
-		}
-		cases = append(cases, testCase{name: c.name + " is throttled for long", needs: needs, run: func(s *suite) {
+		cases = append(cases, c.cases()...)
+	}
+	return append(cases, need(hasInject, lastingCases())...)
+}
+
+func (c operationUnderFaults) cases() []testCase {
+	var cases []testCase
+	needs := func(s *suite) bool { return hasInject(s) && (c.needs == nil || c.needs(s)) }
+	if c.before == nil {
+		c.before = commits(write("a", 0))
+	}
+	for _, f := range allFaults {
+		cases = append(cases, testCase{name: c.name + " meets a " + f.String(), needs: needs, run: func(s *suite) {
 			s.same(c.before)
-			s.Inject(lasting(Throttle)...)
-			got := c.do(s.ctx, s.Backends)
+			s.soon(readsDue(port.DueBucket, far, 10)) // that an index is stale is no fault
+			if hasList(s) {
+				s.soon(lists(port.Query{}, 10, false))
+			}
+			s.Inject(f)
+			s.same(c.do)
 			s.Inject()
-			if !strings.Contains(got, port.ErrUnavailable.Error()) || strings.Contains(got, "success") {
-				s.Errorf("the answer is %s, want %v", got, port.ErrUnavailable)
+			s.settled("a", "b", "c", "d")
+			if c.after != nil {
+				s.same(c.after)
 			}
 		}})
 	}
-	return append(cases, need(hasInject, lastingCases())...)
+	cases = append(cases, testCase{name: c.name + " is throttled for long", needs: needs, run: func(s *suite) {
+		s.same(c.before)
+		s.Inject(lasting(Throttle)...)
+		got := c.do(s.ctx, s.Backends)
+		s.Inject()
+		if !strings.Contains(got, port.ErrUnavailable.Error()) || strings.Contains(got, "success") {
+			s.Errorf("the answer is %s, want %v", got, port.ErrUnavailable)
+		}
+	}})
+	return cases
 }
 
 // lastingCases: what a caller gets of a write when the backend stays away.
@@ -112,7 +121,7 @@ func lastingCases() []testCase {
 	} {
 		cases = append(cases, testCase{name: c.name, run: func(s *suite) {
 			s.commit(write("a", 0))
-			for _, w := range []port.Write{write("b", 0), write("a", 1)} {
+			for _, w := range []port.Write{write("b", 0, inline), write("a", 1)} {
 				s.Inject(c.faults...)
 				s.answers(commits(w), c.want)
 				s.Inject()

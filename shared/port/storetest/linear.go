@@ -60,11 +60,10 @@ func Linearizable(t *testing.T, make Make) {
 	t.Logf("%d histories of %d calls in all, %d writes in doubt: each is linearizable", histories, calls, doubts)
 }
 
-// question is one call: a write, or a load of the record or of the order.
+// question is one call: a write, or a load of the record.
 type question struct {
 	id    string
 	write *port.Write
-	order bool
 	// landing: the first time of a write that was carried out twice, if it was (see doubled).
 	landing bool
 }
@@ -77,15 +76,12 @@ func (a answer) doubt() bool { return a.class == class(errDoubt) }
 
 var errDoubt = errors.New("perhaps stored")
 
-// show is a stored record or order, as far as it matters: each write has its own document.
-func (r row) show(order bool) string {
-	switch {
-	case order && r.order != nil:
-		return r.order.ContentHash
-	case !order && r.record != nil:
-		return fmt.Sprintf("version %d, %s", r.record.Version, r.record.Document)
+// show is a stored record, as far as it matters: each write has its own document.
+func (r row) show() string {
+	if r.record == nil {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("version %d, %s", r.record.Version, r.record.Document)
 }
 
 // step is all that the row may be after the call, if the call may give that answer at all.
@@ -94,7 +90,7 @@ func (r row) step(q question, a answer) []any {
 		return r.land(q.write)
 	}
 	if q.write == nil {
-		if a.doubt() || a.class == class(port.ErrUnavailable) || a.found == r.show(q.order) {
+		if a.doubt() || a.class == class(port.ErrUnavailable) || a.found == r.show() {
 			return []any{r}
 		}
 		return nil
@@ -155,11 +151,9 @@ func doubled(history []porcupine.Operation) []porcupine.Operation {
 
 // linear is the model for porcupine, of one task.
 var linear = (&porcupine.NondeterministicModel{
-	Init: func() []any { return []any{row{}} },
-	Step: func(state, input, output any) []any { return state.(row).step(input.(question), output.(answer)) },
-	Equal: func(a, b any) bool {
-		return a.(row).show(true) == b.(row).show(true) && a.(row).show(false) == b.(row).show(false)
-	},
+	Init:  func() []any { return []any{row{}} },
+	Step:  func(state, input, output any) []any { return state.(row).step(input.(question), output.(answer)) },
+	Equal: func(a, b any) bool { return a.(row).show() == b.(row).show() },
 }).ToModel()
 
 // judge says what is wrong with a history, and shows the shortest beginning of it that is wrong.
@@ -213,8 +207,6 @@ func describe(q question, a answer) string {
 		return fmt.Sprintf("first time, if any, of the write %s on version %d", q.write.Record.Document, q.write.Expected)
 	case q.write != nil:
 		return fmt.Sprintf("write %s on version %d: %s %s", q.write.Record.Document, q.write.Expected, a.class, a.found)
-	case q.order:
-		return fmt.Sprintf("load the order: %s %q", a.class, a.found)
 	}
 	return fmt.Sprintf("load: %s %q", a.class, a.found)
 }
@@ -286,17 +278,12 @@ func (r *recorder) fault(dice *rand.Rand) {
 func ask(dice *rand.Rand, client, n int, known map[string]int64) question {
 	q := question{id: fmt.Sprint("task-", dice.IntN(linearTasks))}
 	switch expected := known[q.id]; dice.IntN(8) {
-	case 0:
-		q.order = true
-	case 1, 2:
+	case 0, 1, 2:
 	case 3:
 		expected = int64(dice.IntN(6))
 		fallthrough
 	default:
 		w := write(q.id, expected)
-		if expected == 0 {
-			w.Order.ContentHash = fmt.Sprintf("%d.%d", client, n)
-		}
 		w.Record.Document = fmt.Appendf(nil, `"%d.%d"`, client, n)
 		q.write = &w
 	}
@@ -314,17 +301,13 @@ func (r *recorder) put(ctx context.Context, client int, q question) (a answer, v
 		if err == nil {
 			version = q.write.Record.Version
 		}
-	case q.order:
-		if stored.order, err = r.Store.LoadOrder(ctx, q.id); class(err) == class(port.ErrNotFound) {
-			err = nil
-		}
 	default:
 		records, errs := r.Store.Load(ctx, []string{q.id})
 		if err = errs[0]; err == nil && records[0] != nil {
 			stored.record, version = records[0], records[0].Version
 		}
 	}
-	a = answer{class: class(err), found: stored.show(q.order)}
+	a = answer{class: class(err), found: stored.show()}
 	end := time.Since(r.start)
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -50,12 +50,6 @@ func (b *broken) Load(ctx context.Context, ids []string) ([]*port.Record, []erro
 	return b.Store.Load(ctx, ids)
 }
 
-func (b *broken) LoadOrder(ctx context.Context, id string) (*port.Order, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.Store.LoadOrder(ctx, id)
-}
-
 // again carries a write out a second time, with room for others between. If it knows itself, it says
 // stored where its own is still there.
 func again(knows bool) func(*broken, *port.Write) (done bool, err error) {
@@ -119,16 +113,6 @@ func TestTheCheckerCanFail(t *testing.T) {
 		}},
 		{name: "it can carry out twice, and stores without the condition", twice: true, wrong: func(b *broken, w *port.Write) (done bool, err error) { return true, forced(b, w) }},
 		{name: "it loads what was there before", stale: true},
-		{name: "the order of a refused create stays", wrong: func(b *broken, w *port.Write) (done bool, err error) {
-			rows := b.Store.(*model).rows
-			r := rows[w.Record.ID]
-			if w.Order == nil || r.record == nil {
-				return false, nil
-			}
-			r.order = w.Order
-			rows[w.Record.ID] = r
-			return true, port.ErrExists
-		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			found := ""
@@ -154,7 +138,6 @@ func TestWhatIsWrongIsShownShortly(t *testing.T) {
 	ops := []porcupine.Operation{
 		{ClientId: 1, Input: question{id: "a", write: &w}, Call: 0, Output: answer{class: "success"}, Return: 10},
 		{ClientId: 2, Input: question{id: "a"}, Call: 20, Output: answer{class: "success"}, Return: 30},
-		{ClientId: 3, Input: question{id: "a", order: true}, Call: 40, Output: answer{class: "success", found: w.Order.ContentHash}, Return: 50},
 	}
 	w2 := write("a", 1) // under way all the time: it explains nothing, and is shown
 	ops = append(ops, porcupine.Operation{ClientId: 4, Input: question{id: "a", write: &w2}, Call: 5, Output: answer{class: class(port.ErrUnavailable)}, Return: 90})
@@ -162,7 +145,7 @@ func TestWhatIsWrongIsShownShortly(t *testing.T) {
 	if !strings.Contains(got, "later: "+class(port.ErrUnavailable)) {
 		t.Errorf("what is under way is not shown: %s", got)
 	}
-	if !strings.Contains(got, "write") || !strings.Contains(got, "load: success") || strings.Contains(got, "load the order") {
+	if !strings.Contains(got, "write") || !strings.Contains(got, "load: success") {
 		t.Errorf("%s", got)
 	}
 }

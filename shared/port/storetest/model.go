@@ -15,8 +15,10 @@ import (
 // row is what a Store knows of one ID. It is a value: the functions below answer a new one, and
 // say nothing of how anything is stored. Random sequences and histories are held to them.
 type row struct {
-	order  *port.Order
-	record *port.Record
+	record  *port.Record
+	hash    string
+	content []byte // content kept apart
+	expired bool
 	// refused are the documents of writes that a history says were refused; empty but there. It
 	// follows from which calls have been, so that rows after the same calls need not be distinguished by it.
 	refused []string
@@ -28,22 +30,29 @@ func (r row) commit(w port.Write) (row, error) {
 		return r, err
 	}
 	switch {
-	case w.Expected == 0 && (r.record != nil || w.Order != nil && r.order != nil):
+	case w.Expected == 0 && (r.record != nil || r.expired):
 		return r, port.ErrExists
 	case w.Expected > 0 && r.record == nil:
 		return r, port.ErrNotFound
 	case w.Expected > 0 && r.record.Version != w.Expected:
 		return r, port.ErrConflict
 	}
-	r.record = &w.Record
-	if w.Order != nil {
-		r.order = w.Order
+	if r.record = &w.Record; w.Expected == 0 {
+		r.hash, r.content = w.Hash, w.Content
 	}
 	return r, nil
 }
 
-// forget is what a TTL does (P26).
-func (r row) forget() row { return row{order: r.order, refused: r.refused} }
+// erase is what Erase does (P52).
+func (r row) erase(hash string) row {
+	if r.hash == hash {
+		r.content = nil
+	}
+	return r
+}
+
+// forget is what a retention does (P26).
+func (r row) forget() row { return row{expired: r.expired || r.record != nil, refused: r.refused} }
 
 // acquire is what Leases.Acquire does.
 func (l held) acquire(owner string, now time.Time, ttl time.Duration) (held, bool) {
@@ -102,12 +111,21 @@ func (m *model) Load(_ context.Context, ids []string) ([]*port.Record, []error) 
 	return records, make([]error, len(ids))
 }
 
-func (m *model) LoadOrder(_ context.Context, id string) (*port.Order, error) {
-	if o := m.rows[id].order; o != nil {
-		return o, nil
+func (m *model) Content(_ context.Context, id, hash string) ([]byte, error) {
+	if r := m.rows[id]; r.content != nil && r.hash == hash {
+		return r.content, nil
 	}
 	return nil, port.ErrNotFound
 }
+
+func (m *model) Erase(_ context.Context, id, hash string) error {
+	if r, there := m.rows[id]; there {
+		m.rows[id] = r.erase(hash)
+	}
+	return nil
+}
+
+func (m *model) Ended(_ context.Context, id string) (bool, error) { return m.rows[id].expired, nil }
 
 func (m *model) Due(_ context.Context, bucket port.Bucket, _ int, before time.Time, after *port.Due, limit int) ([]port.Due, error) {
 	earliest := func(a, b port.Due) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID)) }
@@ -135,6 +153,9 @@ func (m *model) List(_ context.Context, q port.Query) (port.Page, error) {
 	}
 	newest := func(a, b port.Record) int { return cmp.Or(b.Created.Compare(a.Created), strings.Compare(b.ID, a.ID)) }
 	slices.SortFunc(found, newest)
+	if q.Oldest {
+		return port.Page{Records: found[max(len(found)-1, 0):]}, nil
+	}
 	if i := slices.IndexFunc(found, func(r port.Record) bool { return r.ID == q.Cursor }); q.Cursor != "" {
 		found = found[i+1:]
 	}

@@ -31,7 +31,7 @@ func write(id string, expected int64, changes ...func(*port.Write)) port.Write {
 		Bucket: port.DueBucket, IndexAt: at(60), Document: fmt.Appendf(nil, `{"id":%q,"version":%d}`, id, expected+1),
 	}}
 	if expected == 0 {
-		w.Order = &port.Order{ID: id, ContentHash: "hash-of-" + id, Body: []byte(`{"item":"` + id + `"}`), Created: epoch}
+		apart([]byte(`{"item":"` + id + `"}`))(&w)
 	}
 	for _, change := range changes {
 		change(&w)
@@ -59,13 +59,22 @@ func finished(w *port.Write) {
 	w.Record.State, w.Record.Bucket, w.Record.IndexAt = "Processed", port.NoBucket, time.Time{}
 }
 
+// apart gives a create a content of its own item.
+func apart(content []byte) func(*port.Write) {
+	return func(w *port.Write) { w.Hash, w.Apart, w.Content = hashOf(content), true, content }
+}
+
+func hashOf(content []byte) string { return fmt.Sprintf("%x", sha256.Sum256(content)) }
+
+// inline is an order whose content stands in its document.
+func inline(w *port.Write) { w.Apart, w.Content = false, nil }
+
 // tombstone is what a Cancel that comes first leaves (P17).
 func tombstone(w *port.Write) {
 	finished(w)
-	w.Record.State, w.Order.Body, w.Order.ContentHash = "Cancelled", nil, ""
+	inline(w)
+	w.Record.State, w.Hash = "Cancelled", ""
 }
-
-func withoutOrder(w *port.Write) { w.Order = nil }
 
 // document is JSON of exactly that size, at least 2 bytes.
 func document(size int) []byte {
@@ -134,13 +143,27 @@ func loads(ids ...string) operation {
 	}
 }
 
-func loadsOrder(id string) operation {
+// loadsContent reads the content of the order that is stored, and of one that was never submitted.
+func loadsContent(id string, content []byte) operation {
 	return func(ctx context.Context, b Backends) string {
-		o, err := b.Store.LoadOrder(ctx, id)
-		if err != nil {
-			return class(err)
+		found, err := b.Store.Content(ctx, id, hashOf(content))
+		_, other := b.Store.Content(ctx, id, hashOf([]byte("never submitted")))
+		return class(err) + " " + text(found) + ", " + class(other)
+	}
+}
+
+// usual is the content of an order by write.
+func usual(id string) []byte { return write(id, 0).Content }
+
+// ended asks as an actor does, if there is no record.
+func ended(id string) operation {
+	return func(ctx context.Context, b Backends) string {
+		records, errs := b.Store.Load(ctx, []string{id})
+		if errs[0] != nil || records[0] != nil {
+			return class(errs[0])
 		}
-		return fmt.Sprintf("%q %q, created %v: %s", o.ID, o.ContentHash, o.Created.UTC(), text(o.Body))
+		ended, err := b.Store.Ended(ctx, id)
+		return fmt.Sprint(class(err), " ", ended)
 	}
 }
 
@@ -287,12 +310,23 @@ func (s *suite) settled(ids ...string) {
 	s.Helper()
 	s.same(loads(append(append([]string{"unknown"}, ids...), ids...)...))
 	for _, id := range ids {
-		s.same(loadsOrder(id))
+		s.same(loadsContent(id, s.contentOf(id)), ended(id))
 	}
 	s.soon(readsDue(port.DueBucket, far, 100), readsDue(port.AttentionBucket, far, 100))
 	if listsFinished(s) {
 		s.soon(lists(port.Query{}, 100, true))
 	}
+}
+
+// rows are what the model holds. Its ports are one value, of which the Store may be wrapped.
+func (s *suite) rows() map[string]row { return s.model.Ledger.(*model).rows }
+
+// contentOf is what the model keeps apart of an order, something else if it keeps nothing.
+func (s *suite) contentOf(id string) []byte {
+	if content := s.rows()[id].content; content != nil {
+		return content
+	}
+	return []byte("nothing")
 }
 
 // commit carries out a batch on both.

@@ -89,12 +89,12 @@ func (p *sequence) write(r *rapid.T) port.Write {
 		w.Record.Bucket = port.AttentionBucket
 	}
 	if expected == 0 {
-		w.Order.ContentHash = fmt.Sprint(p.created)
+		apart(fmt.Append(nil, p.created))(&w)
 		switch rapid.IntRange(0, 5).Draw(r, "kind") {
-		case 0:
-			w.Order = nil
-		case 1:
-			w.Order.Body = nil // a tombstone (P17)
+		case 0, 1:
+			inline(&w)
+		case 2:
+			tombstone(&w)
 		}
 		return w
 	}
@@ -122,8 +122,9 @@ func (p *sequence) commit(r *rapid.T) {
 }
 
 func (p *sequence) load(r *rapid.T) {
-	if rapid.Bool().Draw(r, "order") {
-		p.same(loadsOrder(ids.Draw(r, "id")))
+	if rapid.Bool().Draw(r, "content") {
+		id := ids.Draw(r, "id")
+		p.same(loadsContent(id, p.contentOf(id)), ended(id))
 		return
 	}
 	p.same(loads(rapid.SliceOfN(ids, 0, 5).Draw(r, "ids")...))

@@ -46,6 +46,9 @@ type Options struct {
 	ListsFinished bool
 	// ListsNothing: List answers errors only.
 	ListsNothing bool
+	// Reorders: a document that is a JSON object comes back with its members in another order and texts in another
+	// spelling. What people and services have sent (Order, input, output, value) comes back byte for byte all the same.
+	Reorders bool
 	// Parallel: the cases run beside each other, which is shorter where an adapter waits for its backend. Races do not: each
 	// has many callers of its own.
 	Parallel bool
@@ -70,6 +73,7 @@ func Run(t *testing.T, options Options, make Make) {
 		{"replace", replaceCases()},
 		{"batch", batchCases()},
 		{"kept", keptCases()},
+		{"erase", eraseCases},
 		{"race", raceCases},
 		{"faults", faultCases()},
 		{"due", dueCases()},
@@ -137,7 +141,11 @@ func runCase(t *testing.T, options Options, make Make, c testCase, done *tally) 
 
 func (o Options) suite(t *testing.T, b Backends) *suite {
 	o.Settle, o.Races = cmp.Or(o.Settle, 10*time.Second), cmp.Or(o.Races, 16)
-	return &suite{TB: t, Backends: b, model: newModel(), options: o, ctx: t.Context()}
+	model := newModel()
+	if o.Reorders {
+		b.Store, model.Store = reordering{b.Store}, reordering{model.Store}
+	}
+	return &suite{TB: t, Backends: b, model: model, options: o, ctx: t.Context()}
 }
 
 // testCase is one promise. needs says whether the adapter makes it; nil: it is a Store.

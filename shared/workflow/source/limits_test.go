@@ -74,7 +74,8 @@ func TestScalars(t *testing.T) {
 	file := func(value string) []byte {
 		return []byte("\ufeff" + strings.TrimSuffix(steps(1, false), "}\n") + ", input: [" + value + "]}\n")
 	}
-	for _, value := range []string{"02134", "0755", "-012", "00.5", "1_000", "0b11", "+0x10", "yes", "No", "on", "OFF", "2026-01-31", "2026-01-31T08:00:00Z", "12:30", "1:30:00"} {
+	for _, value := range []string{"02134", "0755", "-012", "00.5", "1_000", "0b11", "+0x10", "yes", "No", "on", "OFF",
+		".inf", "+.inf", "-.INF", ".nan", "+.NaN", "0X1F", "0o9", "0O17", "-0B1", "0x", "0xG", "1.5_0", ".5_0", "1e", "-2.5E+", "2026-01-31", "2026-01-31T08:00:00Z", "12:30", "1:30:00"} {
 		_, problems := source.Parse("test.yaml", file(value), source.Options{})
 		if text := problems.Error(); strings.Contains(value, ":") && strings.Contains(text, "has no space after its colon") {
 			continue // in a list; the library does not read it as one value
@@ -93,8 +94,9 @@ func TestScalars(t *testing.T) {
 			t.Errorf("a key and a block %s: %v", value, err)
 		}
 	}
-	for value, want := range map[string]string{"1e3": "1e3", "+7": "7", "-.5": "-0.5", "1.": "1", "1.e2": "1e2", "0x1F": "31", "0o17": "15", "1E-3": "1E-3", "0": "0", "0.50": "0.50",
-		"1.2.3": `"1.2.3"`, "e3": `"e3"`, "12345678901234567890": "12345678901234567890", "true": "true", "~": "null", "0.0.0.0": `"0.0.0.0"`, "y": `"y"`} {
+	for value, want := range map[string]string{"1e3": "1e3", "+7": "7", "-.5": "-0.5", "1.": "1", "1.e2": "1e2", "0x1F": "31", "0o17": "15", "1E-3": "1E-3", "0.50": "0.50",
+		"1.2.3": `"1.2.3"`, "e3": `"e3"`, "12345678901234567890": "12345678901234567890", "~": "null", "0.0.0.0": `"0.0.0.0"`, "true": "true",
+		"Y2": `"Y2"`, ".information": `".information"`, "NaN": `"NaN"`, "0.1.2_3": `"0.1.2_3"`, "1E5e": `"1E5e"`, "0": "0", "y": `"y"`, "N": `"N"`} {
 		d, problems := source.Parse("test.yaml", file(value), source.Options{})
 		if d == nil || string(d.Steps[0].Input) != "["+want+"]" {
 			t.Errorf("%s: %v", value, problems)

@@ -16,7 +16,7 @@ import (
 )
 
 // Unquoted values have the types of YAML 1.2's core schema. A value to which YAML 1.1 gives another type is an
-// error, because its writer cannot know which of the two a reader follows.
+// error, because its writer cannot know which of the two a reader follows. So is a text that looks like a number.
 var (
 	coreNumber = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
 	coreOther  = regexp.MustCompile(`^0(o[0-7]+|x[0-9a-fA-F]+)$`)
@@ -25,15 +25,18 @@ var (
 		form *regexp.Regexp
 	}{
 		{"a number with zeros before it, which some readers take for an octal one", regexp.MustCompile(`^[-+]?0[0-9_]+(\.[0-9_]*)?([eE][-+]?[0-9]+)?$`)},
-		{"a number with underscores to some readers, and a text to others", regexp.MustCompile(`^[-+]?[0-9][0-9_]*_[0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9]+)?$`)},
+		{"a number with underscores to some readers, and a text to others", regexp.MustCompile(`^[-+]?([0-9][0-9_]*_[0-9_]*(\.[0-9_]*)?|[0-9]*\.[0-9]+_[0-9_]*)([eE][-+]?[0-9]+)?$`)},
 		{"a number with a base that some readers do not know", regexp.MustCompile(`^[-+](0[xo][0-9a-fA-F_]+)$|^[-+]?0b[01_]+$|^0x[0-9a-fA-F]*_[0-9a-fA-F_]*$`)},
+		{"no number of YAML, though it looks like one with a base", regexp.MustCompile(`^[-+]?0[xXoObB][0-9a-zA-Z_]*$`)},
+		{"no number of YAML, though it looks like one with an exponent", regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)[eE][-+]?$`)},
+		{"no finite number, and JSON has no other", regexp.MustCompile(`^[-+]?\.(inf|Inf|INF|nan|NaN|NAN)$`)},
 		{"a number of base 60 to some readers, and a text to others", regexp.MustCompile(`^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$`)},
 		{"true or false to some readers, and a text to others", regexp.MustCompile(`^(yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF)$`)},
 		{"a date to some readers, and a text to others", regexp.MustCompile(`^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt \t].*)?$`)},
 	}
 )
 
-const fixQuote = "quote it, if a text is meant, or write a number as JSON has it"
+const fixQuote = "quote it, if a text is meant, or write a number, true or false as JSON has it"
 
 // CheckScalars refuses a YAML file, of agents for instance, with a value that readers type differently.
 func CheckScalars(data []byte) error {
@@ -54,6 +57,9 @@ func problemOf(t *token.Token) string {
 		return ""
 	}
 	text := strings.TrimSpace(t.Value)
+	if coreOther.MatchString(text) && rawjson.NumberFits([]byte(text)) {
+		return ""
+	}
 	for _, a := range ambiguous {
 		if a.form.MatchString(text) {
 			return fmt.Sprintf("%.40s is %s", text, a.what)
@@ -68,7 +74,8 @@ func problemOf(t *token.Token) string {
 // plain reports whether a token is an unquoted value.
 func plain(t *token.Token) bool {
 	switch t.Type {
-	case token.StringType, token.IntegerType, token.BinaryIntegerType, token.OctetIntegerType, token.HexIntegerType, token.FloatType, token.BoolType:
+	case token.StringType, token.IntegerType, token.BinaryIntegerType, token.OctetIntegerType, token.HexIntegerType, token.FloatType, token.BoolType,
+		token.InfinityType, token.NanType:
 	default:
 		return false
 	}

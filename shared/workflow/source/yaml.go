@@ -144,7 +144,7 @@ func (b *treeBuilder) build(n ast.Node, where position, depth int) *value {
 		return v
 	}
 	switch n.(type) {
-	case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
+	case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
 		if what := problemOf(n.GetToken()); what != "" {
 			b.report.error(v.at, what, fixQuote)
 			v.shape, v.text = isText, n.GetToken().Value
@@ -170,8 +170,6 @@ func (b *treeBuilder) build(n ast.Node, where position, depth int) *value {
 		v.shape, v.text = isNumber, b.number(n.Token)
 	case *ast.FloatNode:
 		v.shape, v.text = isNumber, b.number(n.Token)
-	case *ast.InfinityNode, *ast.NanNode:
-		b.report.error(v.at, "a value is not a finite number", "JSON has no such number; write a text in quotes")
 	case *ast.SequenceNode:
 		v.shape, v.at = isList, where
 		for _, e := range n.Values {
@@ -266,7 +264,7 @@ func (b *treeBuilder) refuse(where position, depth int) {
 func (b *treeBuilder) number(t *token.Token) string {
 	text, err := numberText(t.Value)
 	if err != nil {
-		b.report.error(position{t.Position.Line, t.Position.Column}, "a value is not a finite number", "write a text in quotes")
+		b.report.error(position{t.Position.Line, t.Position.Column}, fmt.Sprintf("%.40s is no number of YAML", t.Value), fixQuote)
 		return "0"
 	}
 	return text

@@ -25,8 +25,8 @@ func TestTheCommittedUnitsAreThoseOfTheCode(t *testing.T) {
 	}
 	small := map[string]options{}
 	for name, o := range shapes {
-		// Multiples of every batch's size, so that batches are full: 10 to the Scheduler, 5 to agents.
-		o.orders = map[bool]int{true: 3, false: 50}[o.scheduler == 1]
+		// Multiples of every batch's size, so that batches are full: 10 to the Scheduler, 5 to agents, or 3 to each.
+		o.orders = map[bool]int{true: 3, false: 60}[o.scheduler == 1]
 		small[name] = o
 	}
 	measured, err := measureAll(t.Context(), os.Getenv(dynamotest.Variable), small)

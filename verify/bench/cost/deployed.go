@@ -64,8 +64,8 @@ steps:
 `
 
 const (
-	application = "shop"                                   // its reply-to
-	instance    = "scheduler-0123456789abcdef0123456789ab" // as long as the name of a Lambda's log stream is made to be
+	application = "shop"     // its reply-to
+	instance    = "1f9b27c0" // the end of a log stream's name, as deployed
 )
 
 // deployed is a deployment in one process.
@@ -86,7 +86,8 @@ type deployed struct {
 	largest    *atomic.Int64 // item of a task, in bytes
 	supervisor *supervisor.Supervisor
 	swept      int
-	ahead      atomic.Int64 // how far the clock of the actors and queues is ahead, in nanoseconds
+	begun      time.Time
+	ahead      atomic.Int64 // how far the clock of the actors and queues is ahead of begun, in nanoseconds
 	close      func()
 }
 
@@ -141,7 +142,7 @@ func (o options) definition() (*core.Definition, error) {
 }
 
 func newDeployed(ctx context.Context, endpoint string, o options) (*deployed, error) {
-	w := &deployed{options: o, steps: &meter.Meter{}, app: &meter.Meter{}, logged: &atomic.Int64{}, largest: &atomic.Int64{}, agents: map[string]lambdaevent.Handle{}}
+	w := &deployed{options: o, begun: time.Now(), steps: &meter.Meter{}, app: &meter.Meter{}, logged: &atomic.Int64{}, largest: &atomic.Int64{}, agents: map[string]lambdaevent.Handle{}}
 	def, err := o.definition()
 	if err != nil {
 		return nil, err
@@ -182,7 +183,9 @@ func newDeployed(ctx context.Context, endpoint string, o options) (*deployed, er
 	return w, w.startAgents(queueSDK, urls)
 }
 
-func (w *deployed) now() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
+// now is the time of the actors and queues. It moves in steps only, so that the times in an item, and with them its size,
+// do not depend on how fast this machine is.
+func (w *deployed) now() time.Time { return w.begun.Add(time.Duration(w.ahead.Load())) }
 
 func (w *deployed) metered(ctx context.Context, endpoint string, m *meter.Meter) (aws.Config, error) {
 	c, err := awsclient.Load(ctx, awsclient.Options{Endpoint: endpoint})
@@ -205,7 +208,7 @@ func (w *deployed) open(ctx context.Context, endpoint string, sdk aws.Config, de
 	w.client = dynamo.NewClient(plain)
 	w.measureItems(&sdk)
 	prefix := fmt.Sprintf("cost-%d-", time.Now().UnixNano())
-	w.tables = dynamo.Tables{Orders: prefix + "Orders", Tasks: prefix + "Tasks", Definitions: prefix + "Definitions"}
+	w.tables = dynamo.Tables{Orders: prefix + "Orders", Definitions: prefix + "Definitions"}
 	if err := dynamo.CreateTables(awsclient.WithCallTimeout(ctx, time.Minute), w.client, w.tables); err != nil {
 		return err
 	}
@@ -233,7 +236,7 @@ func (w *deployed) open(ctx context.Context, endpoint string, sdk aws.Config, de
 	return nil
 }
 
-// measureItems keeps the size of the largest item that is put into Tasks.
+// measureItems keeps the size of the largest item of an order that is put into Orders.
 func (w *deployed) measureItems(sdk *aws.Config) {
 	see := func(item map[string]types.AttributeValue) {
 		if _, task := item["Steps"]; task {
@@ -243,13 +246,8 @@ func (w *deployed) measureItems(sdk *aws.Config) {
 	sdk.APIOptions = append(sdk.APIOptions, func(stack *middleware.Stack) error {
 		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("Items",
 			func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
-				switch in := in.Parameters.(type) {
-				case *dynamodb.PutItemInput:
+				if in, put := in.Parameters.(*dynamodb.PutItemInput); put {
 					see(in.Item)
-				case *dynamodb.TransactWriteItemsInput:
-					for _, i := range in.TransactItems {
-						see(i.Put.Item)
-					}
 				}
 				return next.HandleInitialize(ctx, in)
 			}), middleware.After)

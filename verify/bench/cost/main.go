@@ -38,7 +38,7 @@ func run(ctx context.Context, out, only string) error {
 	if err != nil {
 		return err
 	}
-	report := cost.Calculate(units, prices)
+	report := cost.Calculate(units, prices, cost.ServiceTime)
 	if err := cost.Write(os.Stdout, report); err != nil {
 		return err
 	}
@@ -71,6 +71,7 @@ func measured(ctx context.Context, endpoint, only string) (cost.Units, error) {
 // shapes are all that is measured, by their names in the units.
 var shapes = map[string]options{
 	cost.Load:         {orders: 500, scheduler: 10, agent: 5, reported: true},
+	cost.Three:        {orders: 60, scheduler: 3, agent: 3, reported: true},
 	cost.Trickle:      {orders: 60, scheduler: 1, agent: 1, reported: true},
 	cost.NoReplyTo:    {orders: 500, scheduler: 10, agent: 5},
 	cost.Finished:     {orders: 500, scheduler: 10, agent: 5, reported: true, finished: true},

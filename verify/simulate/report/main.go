@@ -399,7 +399,7 @@ func (f *figures) readMutants(file string) error {
 	if err := json.Unmarshal(data, &m); err != nil {
 		return fmt.Errorf("the figures of the mutants in %s: %w", file, err)
 	}
-	if all := len(mutants.WithoutNode()); m.Mutants+m.Equivalent+m.Left != all {
+	if all := len(mutants.Offline()); m.Mutants+m.Equivalent+m.Left != all {
 		return fmt.Errorf("%s has %d mutants, and there are %d: run `make mutants` or `make mutants-changed` on these sources", file, m.Mutants+m.Equivalent+m.Left, all)
 	}
 	f.Mutants, f.MutantsKilled, f.MutantsLeft = m.Mutants, m.MutantsKilled, m.Left

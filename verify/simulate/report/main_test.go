@@ -20,8 +20,8 @@ func TestNoFigureIsMadeUp(t *testing.T) {
 	for _, x := range []struct{ text, want string }{
 		{"{", "the figures of the mutants"},
 		{`{"mutants": 1, "mutants_killed": 1}`, "has 1 mutants"},
-		{fmt.Sprintf(`{"mutants": 7, "mutants_killed": 7, "mutants_equivalent": 1, "mutants_left": %d}`, len(mutants.WithoutNode())-8), ""},
-		{fmt.Sprintf(`{"mutants": %d, "mutants_killed": 7, "mutants_equivalent": 1}`, len(mutants.WithoutNode())-1), ""},
+		{fmt.Sprintf(`{"mutants": 7, "mutants_killed": 7, "mutants_equivalent": 1, "mutants_left": %d}`, len(mutants.Offline())-8), ""},
+		{fmt.Sprintf(`{"mutants": %d, "mutants_killed": 7, "mutants_equivalent": 1}`, len(mutants.Offline())-1), ""},
 	} {
 		if err := os.WriteFile(file, []byte(x.text), 0o600); err != nil {
 			t.Fatal(err)

@@ -263,6 +263,8 @@ func (a *Action) Send(ctx context.Context, c *client.Client, order string, numbe
 		return c.Undo(ctx, order, opts...)
 	case "close":
 		return c.Close(ctx, order, a.By, a.Reason, opts...)
+	case "erase": // Commands lacks it, so that a selection is never erased
+		return c.Erase(ctx, order, a.By, a.Reason, opts...)
 	case "resolve":
 		return c.Resolve(ctx, order, a.Step, a.Fact, opts...)
 	case "move":

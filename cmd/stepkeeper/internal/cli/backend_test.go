@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -129,9 +130,9 @@ func definitionFor(t *core.Task) *core.Definition {
 	return d
 }
 
-func (b *backend) Order(_ context.Context, id string) (*port.Order, error) {
-	if id == "stopped" {
-		return &port.Order{ID: id, Body: []byte(`{"zone": "z-1"}`)}, nil
+func (b *backend) Order(_ context.Context, t *core.Task) (json.RawMessage, error) {
+	if t.OrderID == "stopped" {
+		return []byte(`{"zone": "z-1"}`), nil
 	}
 	return nil, port.ErrNotFound
 }

@@ -2,10 +2,10 @@ package cli
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
 // bare wraps an order that stands alone. Without an ID it gets one made of its content and its
@@ -17,10 +17,10 @@ func bare(data []byte, workflow, id string, number int) (message.SubmitOrder, er
 		Workflow *string          `json:"workflow"`
 		Order    *json.RawMessage `json:"order"`
 	}
-	err := json.Unmarshal(data, &envelope)
-	if s := (*json.SyntaxError)(nil); errors.As(err, &s) { // here, since the codec would count from the envelope's beginning
-		return message.SubmitOrder{}, fmt.Errorf("it is not JSON at byte %d: %w", s.Offset, err)
+	if err := rawjson.Check(data, rawjson.MaxLevels); err != nil { // the codec would count from the envelope's beginning
+		return message.SubmitOrder{}, err
 	}
+	err := json.Unmarshal(data, &envelope)
 	if err == nil && envelope.OrderID != nil && envelope.Workflow != nil && envelope.Order != nil {
 		return message.SubmitOrder{}, fmt.Errorf("it has an orderId and a workflow of its own already; leave --workflow out")
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/user"
 	"slices"
@@ -21,18 +22,19 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 	"github.com/stepkeeper/stepkeeper/verify/simulate"
 )
 
-// commandOptions are those of resubmit, undo, cancel, resolve, move, close and answer.
+// commandOptions are those of resubmit, undo, cancel, resolve, move, close, erase and answer.
 type commandOptions struct {
 	app      *App
 	name     string // "resubmit" …
 	ids      []string
 	id       string // of the command; "" makes one (P5)
 	number   int    // command number to send; -1: the one that the order has now (P5)
-	yes      bool   // undo, close: do not ask
+	yes      bool   // undo, close, erase: do not ask
 	unknown  bool   // cancel: also where no order is known yet
 	deadline string
 	step     string // resolve, answer
@@ -56,7 +58,7 @@ type commandOptions struct {
 // verdictLine is one answer with --output json: one on each line.
 type verdictLine struct {
 	OrderID  string       `json:"orderId"`
-	Command  string       `json:"command"` // cancel, undo, resubmit, resolve, move, close
+	Command  string       `json:"command"` // cancel, undo, resubmit, resolve, move, close, erase
 	Accepted bool         `json:"accepted"`
 	Reason   string       `json:"reason,omitempty"`
 	DryRun   bool         `json:"dryRun,omitempty"` // nothing was sent
@@ -174,16 +176,32 @@ func newClose(a *App) *cobra.Command {
 	return cmd
 }
 
-// checkSender: a command says who sends it, and may say why; a Close says both.
+func newErase(a *App) *cobra.Command {
+	o := &commandOptions{app: a, name: "erase"}
+	cmd := o.command("erase ID... --reason TEXT", "Remove what ended orders hold of people's data",
+		"The order's content, its inputs, outputs, answers, texts and notes are removed at once, for good. States,\n"+
+			"times, who gave which command, and the hash of the content stay, so that its ID never runs again. An erased\n"+
+			"order takes no further command. It is refused while the order, or one that it is a child of, has not come to\n"+
+			"rest. Its child orders are orders of their own: erase them too. Name no person in --reason, which stays.",
+		"  stepkeeper erase order-1001 --reason \"the customer asked for it, ticket 4711\"")
+	o.numberFlag(cmd)
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask first (it asks on a terminal only)")
+	return cmd
+}
+
+// signed reports a command that says who sends it and why: both are stored with what it does.
+func (o *commandOptions) signed() bool { return o.name == "close" || o.name == "erase" }
+
+// checkSender: a command says who sends it, and may say why; one that is signed says both.
 func (o *commandOptions) checkSender() error {
-	if o.name == "close" && strings.TrimSpace(o.reason) == "" {
-		return noReason("nothing was closed")
+	if o.signed() && strings.TrimSpace(o.reason) == "" {
+		return noReason("nothing was " + map[string]string{"close": "closed", "erase": "erased"}[o.name])
 	}
 	if len(o.reason) > core.MaxMessage {
 		return failure.New(failure.Usage, fmt.Sprintf("write at most %d bytes", core.MaxMessage), "--reason has %d bytes", len(o.reason))
 	}
 	o.by = sender(o.by)
-	if o.name == "close" && strings.TrimSpace(o.by) == "" || len(o.by) > message.MaxBy {
+	if o.signed() && strings.TrimSpace(o.by) == "" || len(o.by) > message.MaxBy {
 		return failure.New(failure.Usage, fmt.Sprintf("add --by NAME, of at most %d bytes", message.MaxBy), "the name of who sends the command has %d bytes", len(o.by))
 	}
 	return nil
@@ -223,7 +241,7 @@ func (o *commandOptions) command(use, short, long, example string) *cobra.Comman
 func (o *commandOptions) idFlag(cmd *cobra.Command) {
 	if o.name != "answer" {
 		cmd.Flags().StringVar(&o.by, "by", "", "who sends it: kept with its verdict (`name`; default: the user of this computer)")
-		cmd.Flags().StringVar(&o.reason, "reason", "", "why: kept with its verdict (`text`); close needs it, and sends it to the application")
+		cmd.Flags().StringVar(&o.reason, "reason", "", "why: kept with its verdict (`text`); close and erase need it, and close sends it to the application")
 	}
 	cmd.Flags().StringVar(&o.id, "command-id", "", "send the command under this `ID`: one that was sent before is carried out once, and answers its verdict")
 }
@@ -318,28 +336,36 @@ func (o *commandOptions) readValue(file, what string, limit int64) (json.RawMess
 	in := o.app.Streams.In
 	if file != "-" {
 		f, err := os.Open(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, failure.Wrap(err, failure.NotFound, "", "the %s", what)
+		}
 		if err != nil {
 			return nil, failure.Wrap(err, failure.Usage, "", "the %s", what)
 		}
 		defer f.Close()
 		in = f
 	}
-	text, err := io.ReadAll(io.LimitReader(in, 2*limit))
+	text, err := io.ReadAll(io.LimitReader(in, 2*limit+1))
 	if err != nil {
 		return nil, failure.Wrap(err, failure.Usage, "", "the %s", what)
 	}
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, text); err != nil {
-		return nil, failure.Wrap(err, failure.Usage, "write one JSON value, such as {\"amount\": 12}", "the %s is not JSON", what)
+	if len(text) > int(2*limit) {
+		return nil, failure.New(failure.Usage, "store large data elsewhere and give a reference",
+			"the %s is larger than %d bytes", what, limit)
 	}
-	return compact.Bytes(), nil
+	if err := rawjson.Check(text, rawjson.MaxLevels); err != nil {
+		return nil, failure.Wrap(err, failure.Usage, "write one JSON value, such as {\"amount\": 12}", "the %s", what)
+	}
+	var compact bytes.Buffer
+	err = json.Compact(&compact, text)
+	return compact.Bytes(), err
 }
 
 // checkValue holds the value that a command carries to the rules of its message.
 func (o *commandOptions) checkValue(what string, c message.Control) error {
-	c.Schema, c.OrderID, c.ID = c.Major(), o.ids[0], "x"
+	c.Schema, c.OrderID, c.ID = message.Schema, o.ids[0], "x"
 	if err := c.Check(); err != nil {
-		return failure.Wrap(err, failure.Usage, "", "the %s", what)
+		return failure.New(failure.Usage, "", "the %s: %s", what, message.Reason(err))
 	}
 	return nil
 }
@@ -372,7 +398,7 @@ func runCommand(ctx context.Context, o *commandOptions) error {
 
 // confirmed asks before what cannot be taken back, on a terminal.
 func (o *commandOptions) confirmed() (bool, error) {
-	if o.name != "undo" && o.name != "close" || o.yes || !o.app.Streams.Interactive() {
+	if o.name != "undo" && !o.signed() || o.yes || !o.app.Streams.Interactive() {
 		return true, nil
 	}
 	what := o.ids[0]
@@ -380,8 +406,11 @@ func (o *commandOptions) confirmed() (bool, error) {
 		what = fmt.Sprintf("%d orders (%s, …)", len(o.ids), what)
 	}
 	question, not := "Give up "+what+" and undo all that was done?", "nothing was undone"
-	if o.name == "close" {
+	switch o.name {
+	case "close":
 		question, not = "End "+what+" as it stands, for good?", "nothing was closed"
+	case "erase":
+		question, not = "Remove the content, inputs and outputs of "+what+", for good?", "nothing was erased"
 	}
 	return o.app.confirm(question, o.name, not)
 }

@@ -54,6 +54,12 @@ func TestCommandsAreSentWithTheirNumber(t *testing.T) {
 				Kind: message.Close, OrderID: "stopped", Command: 4, By: "ann", Reason: "refunded",
 			},
 		},
+		{
+			[]string{"erase", "stopped", "--reason", "asked to", "--by", "ann"},
+			message.Control{
+				Kind: message.Erase, OrderID: "stopped", Command: 4, By: "ann", Reason: "asked to",
+			},
+		},
 		{[]string{"move", "stopped", "--definition", "latest"}, message.Control{Kind: message.Move, OrderID: "stopped", Command: 4, Definition: "latest"}},
 		{
 			[]string{"resubmit", "stopped", "--definition", someHash},
@@ -144,15 +150,17 @@ func TestCommandsRefused(t *testing.T) {
 	call{}.run(t, "undo", "stopped").want(t, failure.Unreachable)
 	b.commands = nil
 	c.run(t, "close", "stopped").want(t, failure.Usage, "add --reason TEXT")
+	c.run(t, "erase", "stopped").want(t, failure.Usage, "nothing was erased", "add --reason TEXT")
 	c.run(t, "move", "stopped").want(t, failure.Usage, "the definition to move to is missing", "give --definition latest")
 	c.run(t, "resubmit", "stopped", "--definition", "newest").want(t, failure.Usage, "\"newest\" is no definition")
 	c.run(t, "resubmit", "stopped", "--input", "zone").want(t, failure.Usage, "names no step and file", "--input STEP=FILE")
 	c.run(t, "resubmit", "stopped", "--input", "=x").want(t, failure.Usage, "names no step and file")
 	c.run(t, "resubmit", "stopped", "running", "--input", "zone=-").want(t, failure.Usage, "belongs to one order")
-	c.run(t, "resubmit", "stopped", "--input", "zone=testdata/none.json").want(t, failure.Usage, "testdata/none.json")
+	c.run(t, "resubmit", "stopped", "--input", "zone=testdata/none.json").want(t, failure.NotFound, "testdata/none.json")
 	c.run(t, "resubmit", "stopped", "--input", "zoen=testdata/input.json").want(t, failure.NotFound, "has no step", "its steps are zone")
 	for in, want := range map[string]string{
-		"{":                                     "is not JSON",
+		"{":                                     "it is not JSON at byte 1",
+		strings.Repeat("1", 100<<10):            "larger than 32768 bytes",
 		"null":                                  "input is null",
 		`{"a":1,"a":2}`:                         "twice",
 		`"` + strings.Repeat("x", 32<<10) + `"`: "the limit is 32768",
@@ -162,20 +170,21 @@ func TestCommandsRefused(t *testing.T) {
 	}
 	for in, want := range map[string]string{
 		"{":    "is not JSON",
-		"null": "output is null",
+		"null": "the output of step zone: output is null",
 		`"` + strings.Repeat("x", core.MaxOutput) + `"`: "the limit is 49152",
 	} {
 		call{server: c.server, in: in}.run(t, "resolve", "stopped", "zone", "happened", "--step-output", "-").want(t, failure.Usage, want)
 	}
 	call{server: c.server, in: "{}"}.run(t, "resolve", "stopped", "zone", "undone", "--step-output", "-").want(
 		t, failure.Usage, "output belongs to a step that happened")
-	c.run(t, "resolve", "stopped", "zone", "happened", "--step-output", "nosuchfile").want(t, failure.Usage, "the output of step zone")
+	c.run(t, "resolve", "stopped", "zone", "happened", "--step-output", "nosuchfile").want(t, failure.NotFound, "the output of step zone")
 	c.run(t, "resolve", "stopped", "zone", "happened", "--output", "charged.json").want(t, failure.Usage, "no output format", "--step-output FILE")
 	c.run(t, "close", "stopped", "--reason", strings.Repeat("x", 513)).want(t, failure.Usage, "at most 512 bytes")
 	c.run(t, "close", "stopped", "--reason", "why", "--by", strings.Repeat("x", 129)).want(t, failure.Usage, "at most 128 bytes")
 	if len(b.commands) > 0 {
 		t.Errorf("sent: %+v", b.commands)
 	}
+	c.run(t, "erase", "stopped", "--reason", "why", "--by", strings.Repeat("x", 129)).want(t, failure.Usage, "at most 128 bytes")
 	c.run(t, "close", "stopped", "--reason", "why") // by the user of this computer
 	if len(b.commands) != 1 || b.commands[0].By == "" {
 		t.Errorf("sent: %+v", b.commands)

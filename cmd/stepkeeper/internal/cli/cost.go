@@ -2,6 +2,7 @@ package cli
 
 import (
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -12,13 +13,14 @@ import (
 )
 
 type costOptions struct {
-	app    *App
-	file   string // a workflow of the user's
-	steps  int    // instead of a file
-	agents int    // that are deployed; 0: those of the workflow
-	orders int    // a month
-	prices string // file of prices that differ
-	sweep  bool   // only the comparison of the Supervisor's intervals
+	app     *App
+	file    string // a workflow of the user's
+	steps   int    // instead of a file
+	agents  int    // deployed agents; 0 means those of the workflow
+	orders  int    // a month
+	service time.Duration
+	prices  string // file of prices that differ
+	sweep   bool   // only the comparison of the Supervisor's intervals
 }
 
 func newCost(a *App) *cobra.Command {
@@ -30,8 +32,9 @@ func newCost(a *App) *cobra.Command {
 			"nothing happens, and what others publish for the same work. Units are those of the last measurement\n" +
 			"(`make cost`), prices are published ones with their sources and dates; nothing is asked over the network.\n\n" +
 			"With a workflow file, or --steps, the same is estimated for that many steps, and with\n" +
-			"--orders-per-month for a month of yours. --prices puts your Region's or your contract's prices over\n" +
-			"the published ones: {\"region\": \"eu-west-1\", \"prices\": {\"dynamodb-write\": {\"dollars\": 0.7, \"per\": 1000000}}}.\n\n" +
+			"--orders-per-month for a month of yours. The functions of your agents are not in the totals. Their cost\n" +
+			"is computed for services that take as long as --service-time. --prices puts your Region's or your\n" +
+			"contract's prices over the published ones:\n{\"region\": \"eu-west-1\", \"prices\": {\"dynamodb-write\": {\"dollars\": 0.7, \"per\": 1000000}}}.\n\n" +
 			"--sweep compares intervals of the Supervisor: how late it finds a step overdue, and dollars a month.",
 		Example: "  stepkeeper cost\n  stepkeeper cost workflows/order.yaml --orders-per-month 3000000\n" +
 			"  stepkeeper cost --output json | jq .dollars_per_million.load",
@@ -48,11 +51,15 @@ func newCost(a *App) *cobra.Command {
 	f.IntVar(&o.steps, "steps", 0, "`number` of steps of an order, instead of a file")
 	f.IntVar(&o.agents, "agents", 0, "`number` of agents deployed; without it those of the file, or as many as steps")
 	f.IntVar(&o.orders, "orders-per-month", 0, "`number` of orders a month, for a monthly bill")
+	f.DurationVar(&o.service, "service-time", cost.ServiceTime, "how long an agent waits for its service, up to 15m")
 	f.StringVar(&o.prices, "prices", "", "JSON `file` of the prices that you pay, where they differ from the published ones")
 	f.BoolVar(&o.sweep, "sweep", false, "only compare intervals of the Supervisor: delay of detection against dollars")
 	_ = cmd.MarkFlagFilename("prices", "json")
 	return cmd
 }
+
+// longestService is as long as a Lambda function runs.
+const longestService = 15 * time.Minute
 
 func runCost(o *costOptions) error {
 	units, err := cost.Measured()
@@ -72,7 +79,10 @@ func runCost(o *costOptions) error {
 			return failure.Wrap(err, failure.Usage, "correct the file; verify/cost/prices.json is one", "%s is no file of prices", o.prices)
 		}
 	}
-	report := cost.Calculate(units, prices)
+	if o.service <= 0 || o.service > longestService {
+		return failure.New(failure.Usage, "give more than 0 and at most 15m, as long as a Lambda function runs", "--service-time is %s", o.service)
+	}
+	report := cost.Calculate(units, prices, o.service)
 	workload, asked, err := o.workload()
 	if err != nil {
 		return err

@@ -11,16 +11,17 @@ import (
 
 func TestCost(t *testing.T) {
 	r := call{}.run(t, "cost")
-	r.want(t, failure.OK, "Dollars per million orders", "All in", "while nothing happens", "Step Functions Standard", "Temporal Cloud", "Source, 20")
+	r.want(t, failure.OK, "Dollars per million orders", "All in", "batches of three", "a service that takes 200ms", "point-in-time recovery", "while nothing happens", "Step Functions Standard", "Temporal Cloud", "Source, 20")
 	if r := (call{}).run(t, "cost", "--sweep"); strings.Contains(r.out, "Step Functions") {
 		t.Errorf("--sweep prints more than the intervals:\n%s", r.out)
 	} else {
 		r.want(t, failure.OK, "interval, minutes", "30s", "1m0s", "1h0m0s")
 	}
-	r = call{}.run(t, "cost", "--output", "json")
+	r = call{}.run(t, "cost", "--service-time", "1s", "--output", "json")
 	r.want(t, failure.OK)
 	var got struct {
 		DollarsPerMillion map[string]float64 `json:"dollars_per_million"`
+		ServiceTime       float64            `json:"service_time_s"`
 		IdlePerMonth      float64            `json:"idle_per_month"`
 		Units             cost.Units         `json:"units"`
 		Sweeps            []cost.Frequency   `json:"sweeps"`
@@ -28,7 +29,7 @@ func TestCost(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.out), &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.DollarsPerMillion["load"] <= 0 || got.DollarsPerMillion["trickle"] <= 0 || got.IdlePerMonth <= 0 || len(got.Units.Shapes["load"].Lines) == 0 {
+	if got.DollarsPerMillion["load"] <= 0 || got.DollarsPerMillion["trickle"] <= 0 || got.IdlePerMonth <= 0 || got.ServiceTime != 1 || len(got.Units.Shapes["load"].Lines) == 0 {
 		t.Errorf("%+v", got)
 	}
 	for i, f := range got.Sweeps[1:] {
@@ -70,7 +71,7 @@ func TestCostOfOnesOwn(t *testing.T) {
 	call{}.run(t, "cost", "--prices", write(t, "prices.json", `{"lambda":"cheap"}`)).want(t, failure.Usage, "prices.json is no file of prices", "verify/cost/prices.json is one")
 	for _, wrong := range [][]string{
 		{"cost", "testdata"}, {"cost", "--steps", "0x"}, {"cost", "--steps", "101"}, {"cost", "--steps", "-1"},
-		{"cost", "--orders-per-month", "-1"}, {"cost", "--agents", "-1"}, {"cost", "--prices", "none.json"}, {"cost", "../../../../workflows/order.yaml", "--steps", "3"},
+		{"cost", "--orders-per-month", "-1"}, {"cost", "--agents", "-1"}, {"cost", "--service-time", "0s"}, {"cost", "--service-time", "16m"}, {"cost", "--prices", "none.json"}, {"cost", "../../../../workflows/order.yaml", "--steps", "3"},
 	} {
 		call{}.run(t, wrong...).want(t, failure.Usage)
 	}

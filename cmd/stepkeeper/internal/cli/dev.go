@@ -209,6 +209,7 @@ func outliveReaders() (stop func()) {
 
 func runDev(ctx context.Context, o *devOptions) error {
 	defer outliveReaders()()
+	embedded.SetCollector(o.app.Getenv)
 	log, err := o.logger()
 	if err != nil {
 		return err

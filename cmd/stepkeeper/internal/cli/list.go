@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -154,7 +155,7 @@ func summaryRows(a *App, orders []view.Summary) [][]string {
 		}
 		why := ""
 		if s.Error != nil {
-			why = s.Error.Message
+			why = cmp.Or(s.Error.Message, s.Error.Code) // an erased order has the code only
 			if s.Error.Step != "" {
 				why = s.Error.Step + ": " + why
 			}

@@ -104,6 +104,21 @@ func TestListShowsDamage(t *testing.T) {
 	}
 }
 
+// An erased order has no text of its errors any more, but the codes of them.
+func TestAnErasedOrderShowsCodes(t *testing.T) {
+	b := newBackend(noon)
+	b.put(&core.Task{
+		OrderID: "erased", Workflow: "order", ProcessState: core.Closed, EndCode: "http-422", EndStep: "zone", Erased: &core.Erasure{By: "ann"},
+		Steps: []core.Step{{Name: "zone", State: core.Failed, Attempt: 1, First: 1, Error: &core.StepError{Code: "http-422", Attempt: 1}}},
+	})
+	c := call{server: serve(t, b).URL}
+	for command, want := range map[string]string{"list": "zone: http-422", "watch erased": "zone  Failed: http-422\n"} {
+		if r := c.run(t, strings.Fields(command)...); !strings.Contains(r.out, want) {
+			t.Errorf("%s has no %q:\n%s", command, want, r.out)
+		}
+	}
+}
+
 func TestList(t *testing.T) {
 	b := newBackend(noon)
 	fill(b)
@@ -244,6 +259,7 @@ func TestServerFailures(t *testing.T) {
 		{400, `{"status":400,"code":"invalid-request","detail":"path.id is wrong"}`, failure.Usage, "path.id is wrong"},
 		{403, `{"status":403,"code":"forbidden","detail":"another origin"}`, failure.Refused, "another origin"},
 		{503, `{"status":503,"code":"unavailable","detail":"the disk is full"}`, failure.Refused, "the disk is full"},
+		{503, `{"status":503,"code":"store-damaged","detail":"page 7 is damaged"}`, failure.General, "order a: page 7 is damaged"},
 		{500, `{"status":500,"code":"internal","detail":"see request 7"}`, failure.General, "see request 7"},
 		{200, `<html>`, failure.Unreachable, "is it a Stepkeeper server?"},
 	} {

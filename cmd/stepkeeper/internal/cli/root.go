@@ -137,7 +137,7 @@ func (a *App) Root() *cobra.Command {
 	}
 	add("run", newInit(a), newDev(a), newDemo(a))
 	add("orders", newSubmit(a), newShow(a), newList(a), newWatch(a), newAnswer(a), newSchedules(a))
-	add("operator", newConsole(a), newResubmit(a), newUndo(a), newCancel(a), newResolve(a), newMove(a), newClose(a), newBulk(a), newDeadLetters(a), newBackup(a), newTokenKey(a), newDoctor(a), newSmoke(a), newCost(a))
+	add("operator", newConsole(a), newResubmit(a), newUndo(a), newCancel(a), newResolve(a), newMove(a), newClose(a), newErase(a), newBulk(a), newDeadLetters(a), newBackup(a), newTokenKey(a), newDoctor(a), newSmoke(a), newCost(a))
 	add("author", newWorkflow(a), newAgent(a), newSimulate(a))
 	root.AddCommand(newVersion(a), exitCodesTopic())
 	return root

@@ -118,9 +118,11 @@ func TestSubmitBare(t *testing.T) {
 	c.run(t, "submit", "--workflow", "order", "-").want(t, failure.Usage, "leave --workflow out")
 	c.run(t, "submit", "--workflow", "No \"Such\"", "-").want(t, failure.Usage)
 	// a place counts from the order's beginning, and what is no order of its own adds no field to the submission
-	for _, text := range []string{`{bad`, `1,"priority":"high"`} {
+	for text, want := range map[string]string{
+		`{bad`: "invalid character", `1,"priority":"high"`: "something follows the value",
+	} {
 		c.in = text
-		c.run(t, "submit", "--workflow", "order", "-").want(t, failure.Usage, "not sent: it is not JSON at byte 2: invalid character")
+		c.run(t, "submit", "--workflow", "order", "-").want(t, failure.Usage, "not sent: it is not JSON at byte 1: "+want)
 	}
 }
 

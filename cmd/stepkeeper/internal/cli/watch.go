@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -152,14 +153,14 @@ func changes(last, task view.Task, now time.Time) []string {
 			line += fmt.Sprintf(", attempt %d", s.Attempts)
 		}
 		if s.Error != nil && s.State != core.Processed && s.State != core.Compensated && (b.Error == nil || *b.Error != *s.Error) {
-			line += ": " + s.Error.Message
+			line += ": " + cmp.Or(s.Error.Message, s.Error.Code)
 		}
 		lines = append(lines, line)
 	}
 	if last.State != task.State {
 		line := fmt.Sprintf("%s  %s", task.OrderID, task.State)
 		if task.Error != nil {
-			line += ": " + task.Error.Message
+			line += ": " + cmp.Or(task.Error.Message, task.Error.Code)
 		}
 		lines = append(lines, line)
 	}

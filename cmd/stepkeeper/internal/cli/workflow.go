@@ -135,12 +135,10 @@ func orderContent(file string) (json.RawMessage, error) {
 	case len(data) > port.MaxOrder:
 		return nil, failure.New(failure.Usage, "store large data elsewhere and send a reference",
 			"the order %s is larger than %d bytes", file, port.MaxOrder)
-	case !json.Valid(data):
-		return nil, failure.New(failure.Usage, "correct the JSON; the file holds the content of one order",
-			"the order %s is not JSON", file)
 	}
-	if err := rawjson.CheckBounds(data); err != nil {
-		return nil, failure.Wrap(err, failure.Usage, "an order like this is refused at intake", "the order %s", file)
+	if err := rawjson.Check(data, rawjson.MaxLevels); err != nil {
+		return nil, failure.Wrap(err, failure.Usage, "correct it; the file holds the content of one order, as it is submitted",
+			"the order %s cannot be used", file)
 	}
 	return data, nil
 }

@@ -436,7 +436,7 @@ func TestBrowserGivesAnotherInput(t *testing.T) {
 		t.Error("a form without an input is sent")
 	}
 	b.do(chromedp.SendKeys(form+"textarea", `{"amount": `), chromedp.SendKeys(form+"input[name=by]", "ada"), chromedp.Click(form+"button"))
-	b.shows(`the input for step "charge" is not JSON: unexpected end of JSON input`)
+	b.shows(`the input for step "charge": it is not JSON at byte 10`)
 	b.live()
 	b.changed("refused")
 	if got := evaluate[string](b, `document.getElementById("page").innerText`); !strings.Contains(got, "Error") || strings.Contains(got, "was accepted") {

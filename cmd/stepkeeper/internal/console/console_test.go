@@ -355,7 +355,6 @@ func TestActions(t *testing.T) {
 	wants(t, body, "answered (ada)", "agreed by &lt;phone&gt;")
 }
 
-// Only a form of this console, sent by its own page, acts; and none does where it only reads.
 // P5: a form carries the command number of the page that shows it. A form of an older page is refused, and one of
 // the present page is accepted, after earlier commands too.
 func TestFormsOfAnOlderPageAreRefused(t *testing.T) {
@@ -392,6 +391,7 @@ func TestFormsOfAnOlderPageAreRefused(t *testing.T) {
 	}
 }
 
+// Only a form of this console, sent by its own page, acts; and none does where it only reads.
 func TestActionsOfOthers(t *testing.T) {
 	w := newWorld(t, nil)
 	w.submit("order", "o-1")
@@ -423,10 +423,10 @@ func TestActionsOfOthers(t *testing.T) {
 			`number is &#34;&#34;; a whole number is meant`,
 		},
 		"an unknown command": {
-			url.Values{"kind": {"erase"}, "number": {"0"}, "token": form["token"]},
+			url.Values{"kind": {"forget"}, "number": {"0"}, "token": form["token"]},
 			nil,
 			200,
-			"there is no command &#34;erase&#34;",
+			"there is no command &#34;forget&#34;",
 		},
 		"an answer to no one": {
 			url.Values{"kind": {"answer"}, "number": {"0"}, "token": form["token"]},

@@ -77,7 +77,9 @@ func recorded() []view.Task {
 		}}
 	closed := view.Task{OrderID: "closed", Workflow: "order", State: core.Closed, Ended: true, Created: moment(1), EndedAt: moment(50), Closed: &core.Closing{By: "ben", Reason: "paid <in> cash"},
 		Parent: &view.Parent{OrderID: "busy", Step: "parcels", Index: 1}, Steps: steps[:1]}
-	return []view.Task{busy, broken, undone, closed}
+	erased := view.Task{OrderID: "erased", Workflow: "order", State: core.Closed, Ended: true, Created: moment(1), EndedAt: moment(50), Closed: &core.Closing{By: "ben"},
+		Error: &view.TaskError{Code: "http-422", Step: "reserve"}, Erased: &core.Erasure{By: "ann", Reason: "asked to", At: moment(60)}, Steps: []view.Step{}}
+	return []view.Task{busy, broken, undone, closed, erased}
 }
 
 // timed is an order whose steps are at each point that a timeline shows.
@@ -203,7 +205,7 @@ func recording(t *testing.T, refuses *string) *httptest.Server {
 	})
 	mux.HandleFunc("GET /v1/statistics", func(w http.ResponseWriter, _ *http.Request) { answer(w, recordedStatistics()) })
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, json.RawMessage(`{"ready":true,"unattended":[{"queue":"requests-post","agent":"post","waiting":3,"since":"2026-03-01T12:00:33.000Z"}],"release":{"version":"v1.0.0","tasks":1,"messages":1}}`))
+		answer(w, json.RawMessage(`{"ready":true,"unattended":[{"queue":"requests-post","agent":"post","waiting":3,"since":"2026-03-01T12:00:33.000Z"}],"release":{"version":"v1.0.0","tasks":1,"messages":0}}`))
 	})
 	checked := likeTheAPI(t, mux)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -244,7 +246,7 @@ func TestPagesAsTheyAreWritten(t *testing.T) {
 		"orders-step": "/orders?step=charge&code=http-503", "busy": "/orders/busy?show=timeline",
 		"events": "/orders/busy?show=events", "messages": "/orders/busy?show=messages",
 		"timed": "/orders/timed?show=timeline", "broken": "/orders/broken", "undone": "/orders/undone",
-		"closed": "/orders/closed?show=timeline", "incidents": "/incidents", "waiting": "/waiting",
+		"closed": "/orders/closed?show=timeline", "erased": "/orders/erased", "incidents": "/incidents", "waiting": "/waiting",
 		"answers": "/answers", "workflows": "/workflows", "workflow": "/workflows/order",
 		"workflow-gone": "/workflows/gone", "health": "/health", "move": "/orders/broken/move",
 		"move-refused": "/orders/closed/move?definition=" + strings.Repeat("3", 32),
@@ -331,7 +333,11 @@ func grouping(t *testing.T, stopped, under *[]view.Summary) http.Handler {
 		case state == string(core.Error):
 			return view.Page{Orders: *stopped}
 		case state == string(core.Processing):
-			return view.Page{Orders: *under}
+			page := view.Page{Orders: *under}
+			if limit, err := strconv.Atoi(r.URL.Query().Get("limit")); err == nil && len(page.Orders) > limit {
+				page.Orders, page.Next = page.Orders[:limit], "rest"
+			}
+			return page
 		}
 		return view.Page{Orders: []view.Summary{}}
 	}), Name: "shop", Program: "stepkeeper", Log: quiet})
@@ -475,6 +481,9 @@ func TestManyInErrorAreReadRarely(t *testing.T) {
 	}
 }
 
+// created returns when the order with this number was created: the first is the newest.
+func created(i int) core.Time { return core.Time(1800000000000 - i*1000) }
+
 // manyAsking is a console of a server with n orders, of which each third asks, and all of the second half. requests counts those
 // of a page.
 func manyAsking(t *testing.T, n int, requests *int) http.Handler {
@@ -488,9 +497,12 @@ func manyAsking(t *testing.T, n int, requests *int) http.Handler {
 		}
 		from, _ := strconv.Atoi(r.URL.Query().Get("cursor"))
 		limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
+		if r.URL.Query().Get("oldest") == "true" {
+			from, limit = max(n-1, 0), 1
+		}
 		page := view.Page{Orders: []view.Summary{}}
 		for i := from; i < min(from+limit, n); i++ {
-			o := view.Summary{OrderID: fmt.Sprintf("o-%d", i), Workflow: "order", State: core.Processing}
+			o := view.Summary{OrderID: fmt.Sprintf("o-%d", i), Workflow: "order", State: core.Processing, Created: created(i)}
 			if asks(i) {
 				o.Waits = []view.Wait{{Step: "approve", For: view.WaitAnswer}}
 			}
@@ -551,13 +563,17 @@ func TestAnswersGoOnPages(t *testing.T) {
 	}
 }
 
-// Past the orders that are counted the overview does not call one of them the oldest of all.
+// The overview shows the age of the oldest order also if it is not among those that are counted.
 func TestOldestOfManyOrders(t *testing.T) {
-	for n, want := range map[int]string{1000: "Oldest under way", 1001: "Oldest of the newest 1000 of each state"} {
-		requests := 0
+	for _, n := range []int{0, 1, 1000, 1001, 5000} {
+		want, requests := "–", 0
+		if n > 0 {
+			want = "<time class=\"ago\" datetime=\"" + created(n-1).Std().UTC().Format(time.RFC3339Nano) + "\""
+		}
 		w := httptest.NewRecorder()
 		manyAsking(t, n, &requests).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
-		if _, tile, _ := strings.Cut(w.Body.String(), `<li id="oldest">`); !strings.HasPrefix(tile, `<span class="quiet">`+want+`</span>`) {
+		_, tile, _ := strings.Cut(w.Body.String(), `<li id="oldest">`)
+		if !strings.HasPrefix(tile, `<span class="quiet">Oldest under way</span><strong>`+want) {
 			t.Errorf("of %d orders: %.200s", n, tile)
 		}
 	}

@@ -360,26 +360,20 @@ type open struct {
 	Waits  []waits
 	Agents []askers
 	Counts []number
-	Oldest core.Time
+	Oldest core.Time // creation of the oldest order of those that were counted; 0 if there is none
 }
 
 // underWay goes through the orders that have not ended.
 func (s *server) underWay(ctx context.Context) (x open, err error) {
 	groups, agents, missing := map[[4]string]*waits{}, map[string]*askers{}, map[string]bool{}
 	for _, state := range []core.State{core.Processing, core.Compensating} {
-		n := number{State: state}
-		for o, err := range s.Client.List(ctx, client.Query{State: state, PageSize: mostCounted}) {
-			if err != nil {
-				return open{}, err
-			}
-			if n.N == mostCounted {
-				n.More = true
-				break
-			}
-			n.N++
-			if x.Oldest == 0 || o.Created < x.Oldest {
-				x.Oldest = o.Created
-			}
+		orders, next, err := s.Client.Page(ctx, client.Query{State: state, PageSize: mostCounted}, "")
+		if err != nil {
+			return open{}, err
+		}
+		n := number{State: state, N: len(orders), More: next != ""}
+		for _, o := range orders {
+			x.Oldest = older(x.Oldest, o.Created)
 			for _, w := range o.Waits {
 				agent, asks := "", w.For == view.WaitAgent || w.For == view.WaitRetry || w.For == view.WaitUndo
 				if asks {
@@ -419,6 +413,31 @@ func (s *server) underWay(ctx context.Context) (x open, err error) {
 	return x, nil
 }
 
+// oldest returns when the oldest of the orders was created, also of those that were not counted. It returns 0 if there is none.
+func (s *server) oldest(ctx context.Context, x open) (core.Time, error) {
+	for _, n := range x.Counts {
+		if !n.More {
+			continue
+		}
+		orders, _, err := s.Client.Page(ctx, client.Query{State: n.State, Oldest: true}, "")
+		if err != nil {
+			return 0, err
+		}
+		for _, o := range orders {
+			x.Oldest = older(x.Oldest, o.Created)
+		}
+	}
+	return x.Oldest, nil
+}
+
+// older returns the earlier time; a is 0 if there is none yet.
+func older(a, b core.Time) core.Time {
+	if a == 0 {
+		return b
+	}
+	return min(a, b)
+}
+
 func (s *server) waiting(ctx context.Context, _ *http.Request, _ *kept) (content, error) {
 	x, err := s.underWay(ctx)
 	return content{Title: "Waiting", Template: "waiting", Data: struct {
@@ -442,16 +461,15 @@ func (s *server) overview(ctx context.Context, _ *http.Request, _ *kept) (conten
 	data := struct {
 		Counts     []number
 		Oldest     core.Time
-		OldestOf   int // number of newest orders of each state that were looked at; the zero value means all
 		Incidents  []incident
 		Unattended []view.Unattended
 		Unknown    string
 		Schedules  []client.Schedule
 		Problems   []client.Workflow
 		Figures    figures
-	}{Counts: counts, Oldest: under.Oldest, Incidents: inError[:min(len(inError), 5)], Unattended: unattended, Figures: figuresOf(s.Client.Statistics(ctx))}
-	if slices.ContainsFunc(under.Counts, func(n number) bool { return n.More }) {
-		data.OldestOf = mostCounted
+	}{Counts: counts, Incidents: inError[:min(len(inError), 5)], Unattended: unattended, Figures: figuresOf(s.Client.Statistics(ctx))}
+	if data.Oldest, err = s.oldest(ctx, under); err != nil {
+		return content{}, err
 	}
 	if unknown != nil {
 		data.Unknown = unknown.Error()

@@ -126,7 +126,7 @@ func (p Page) direction(t view.Task) string {
 	case t.State == core.Error && !t.Ended:
 		return ", a step is still in flight"
 	case t.State == core.Closed && t.Closed != nil:
-		return ", by " + Clean(t.Closed.By) + ": " + Clean(t.Closed.Reason)
+		return strings.TrimSuffix(", by "+Clean(t.Closed.By)+": "+Clean(t.Closed.Reason), ": ") // an erased order has no reason
 	case t.Why == core.WhyCancel:
 		return ", because the caller cancelled it"
 	case t.Why == core.WhyOperator:
@@ -142,6 +142,10 @@ func (p Page) direction(t view.Task) string {
 }
 
 func (p Page) reason(w io.Writer, t view.Task) {
+	if e := t.Erased; e != nil {
+		p.title(w, "Erased")
+		fmt.Fprintf(w, "  its content, inputs, outputs and notes were removed by %s: %s\n", Clean(e.By), Clean(e.Reason))
+	}
 	if t.UndoneFor != nil {
 		p.printCause(w, "Why it was undone", t.UndoneFor)
 	}
@@ -162,12 +166,14 @@ func (p Page) reason(w io.Writer, t view.Task) {
 
 func (p Page) printCause(w io.Writer, title string, e *view.TaskError) {
 	p.title(w, title)
-	where := ""
+	where, code := "", ""
 	if e.Step != "" {
 		where = e.Step + ": "
 	}
-	code := ""
-	if e.Code != "" {
+	switch {
+	case e.Message == "": // the order is erased
+		code = e.Code
+	case e.Code != "":
 		code = " (" + e.Code + ")"
 	}
 	fmt.Fprintf(w, "  %s%s%s\n", where, p.Style.Bad(Clean(e.Message)), p.Style.Faint(code))
@@ -578,7 +584,7 @@ func (p Page) next(w io.Writer, t view.Task) {
 	}
 	for _, a := range advice {
 		if a.From != 0 {
-			a.Why = "from " + Moment(a.From.Add(core.Second-1)) + " on, since a call may take effect until then: " + a.Why
+			a.Why += "; from " + Moment(a.From.Add(core.Second-1)) + " on, because a call may take effect until then"
 		}
 		fmt.Fprintf(w, "  %s  %s\n", p.Style.Bold(fmt.Sprintf("%-*s", wide, a.Command)), p.Style.Faint("# "+a.Why))
 	}

@@ -225,6 +225,11 @@ func TestNotesOfOrdersAndSteps(t *testing.T) {
 		}},
 		{OrderID: "by-hand", Workflow: "order", State: core.Closed, Ended: true, Closed: &core.Closing{By: "ann", Reason: "paid\x1b[2J in cash"}, Error: &view.TaskError{Code: "full", Message: "it is full", Step: "charge"}},
 		{OrderID: "cancelled", Workflow: "order", State: core.Compensated, Ended: true, Why: core.WhyCancel},
+		{OrderID: "erased", Workflow: "order", State: core.Processed, Ended: true, Erased: &core.Erasure{By: "ann", Reason: "asked\x1b[2J to", At: at(930)}},
+		{
+			OrderID: "erased-by-hand", Workflow: "order", State: core.Closed, Ended: true, Closed: &core.Closing{By: "ann"},
+			Error: &view.TaskError{Code: "full", Step: "charge"}, Erased: &core.Erasure{By: "ann", Reason: "asked to", At: at(930)},
+		},
 		{
 			OrderID: "by-operator", Workflow: "order", State: core.Compensating, Why: core.WhyOperator,
 			UndoWait: &view.UndoWait{Step: "parts", For: "children", Until: at(930)},

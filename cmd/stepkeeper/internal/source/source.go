@@ -6,10 +6,11 @@ package source
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // MaxLine is the longest line that is read into memory, in bytes; an order may have 64 KiB.
@@ -50,9 +51,7 @@ func isDocument(first []byte, in *bufio.Reader) bool {
 	if trimmed[0] == '[' {
 		return true
 	}
-	var raw json.RawMessage
-	err := json.NewDecoder(bytes.NewReader(trimmed)).Decode(&raw)
-	if !errors.Is(err, io.ErrUnexpectedEOF) {
+	if _, err := decoder(trimmed).ReadValue(); !errors.Is(err, io.ErrUnexpectedEOF) {
 		return false
 	}
 	next, _ := in.Peek(256)
@@ -124,73 +123,45 @@ func document(r io.Reader, line int, yield func(Record) bool) error {
 	if len(text) > MaxDocument {
 		return fmt.Errorf("it has more than %d MiB and is not JSON Lines; write one order on each line", MaxDocument>>20)
 	}
-	d := &reading{text: text, line: line, dec: json.NewDecoder(bytes.NewReader(text)), yield: yield}
-	if text[bytes.IndexFunc(text, notSpace)] != '[' {
-		return d.values()
+	d := &reading{text: text, line: line, Decoder: decoder(text)}
+	list := d.PeekKind() == jsontext.KindBeginArray
+	if list {
+		_, _ = d.ReadToken()
 	}
-	if _, err := d.dec.Token(); err != nil {
-		return d.broken(err)
-	}
-	return d.elements()
-}
-
-func notSpace(r rune) bool { return r != ' ' && r != '\t' && r != '\r' && r != '\n' }
-
-// reading is a document on its way through the decoder.
-type reading struct {
-	text  []byte
-	dec   *json.Decoder
-	yield func(Record) bool
-	at    int64 // up to here the lines are counted
-	line  int   // of at
-}
-
-// elements reads the values of an array up to its end.
-func (d *reading) elements() error {
-	for d.dec.More() {
-		more, err := d.next()
-		if errors.Is(err, io.EOF) { // behind a comma
+	for kind := d.PeekKind(); kind != jsontext.KindInvalid && kind != jsontext.KindEndArray; kind = d.PeekKind() {
+		value, err := d.ReadValue()
+		if err != nil {
 			return d.broken(err)
 		}
-		if err != nil || !more {
-			return err
+		start := d.InputOffset() - int64(len(value))
+		if !yield(Record{Line: d.lineAt(start), Data: text[start:d.InputOffset()]}) {
+			return nil
 		}
 	}
-	if _, err := d.dec.Token(); err != nil {
+	if _, err := d.ReadToken(); list && err != nil || !list && !errors.Is(err, io.EOF) {
 		return d.broken(err)
 	}
-	if rest := bytes.TrimSpace(d.text[d.dec.InputOffset():]); len(rest) > 0 {
-		return fmt.Errorf("line %d: something follows the end of the array; write one array, or one order on each line", d.lineAt(d.dec.InputOffset()))
+	if end := d.InputOffset(); list && len(bytes.TrimSpace(text[end:])) > 0 {
+		return fmt.Errorf("line %d: something follows the end of the array; write one array, or one order on each line",
+			d.lineAt(end))
 	}
 	return nil
 }
 
-// values reads objects that follow each other.
-func (d *reading) values() error {
-	for {
-		more, err := d.next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil || !more {
-			return err
-		}
-	}
+// decoder reads values one after the other. Whether a value is an order is decided later, for each by itself.
+func decoder(text []byte) *jsontext.Decoder {
+	return jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// next hands the next value over; io.EOF where there is none.
-func (d *reading) next() (more bool, err error) {
-	var raw json.RawMessage
-	if err := d.dec.Decode(&raw); err != nil {
-		if errors.Is(err, io.EOF) {
-			return false, io.EOF
-		}
-		return false, d.broken(err)
-	}
-	return d.yield(Record{Line: d.lineAt(d.dec.InputOffset() - int64(len(raw))), Data: raw}), nil
+// reading is a document with the decoder that reads it.
+type reading struct {
+	*jsontext.Decoder
+	text []byte
+	at   int64 // lines are counted up to this offset
+	line int   // line of that offset
 }
 
-// lineAt answers the line of an offset, which never goes back.
+// lineAt returns the line of an offset, which never goes back.
 func (d *reading) lineAt(at int64) int {
 	if at > d.at {
 		d.line += bytes.Count(d.text[d.at:at], []byte{'\n'})
@@ -199,16 +170,15 @@ func (d *reading) lineAt(at int64) int {
 	return d.line
 }
 
-// broken says at which line a document breaks off.
+// broken returns an error with the line at which a document breaks off.
 func (d *reading) broken(err error) error {
-	at := d.dec.InputOffset()
-	var syntax *json.SyntaxError
+	at := d.InputOffset()
+	var syntax *jsontext.SyntacticError
 	if errors.As(err, &syntax) {
-		at = max(at, min(syntax.Offset, int64(len(d.text))))
+		at, err = syntax.ByteOffset, syntax.Err
 	}
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		at = int64(len(d.text))
-		err = errors.New("it ends in the middle of a value")
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		at, err = int64(len(d.text)), errors.New("it ends in the middle of a value")
 	}
 	return fmt.Errorf("line %d: %w; correct the JSON there", d.lineAt(at), err)
 }

@@ -63,7 +63,7 @@ func TestMetricOfAnAgentThatMakesNoCalls(t *testing.T) {
 	if string(line.AWS.CloudWatchMetrics) != want {
 		t.Errorf("%s, want %s", line.AWS.CloudWatchMetrics, want)
 	}
-	if item := d.Item("tasks", "o-1"); shown(item, "pay")[:10] != "Pending - " || !strings.HasSuffix(shown(item, "pay"), " -") {
+	if item := d.Item("orders", "o-1"); shown(item, "pay")[:10] != "Pending - " || !strings.HasSuffix(shown(item, "pay"), " -") {
 		t.Errorf("pay: %s", shown(item, "pay"))
 	}
 	const lost = "the metric of an agent that makes no calls could not be written"

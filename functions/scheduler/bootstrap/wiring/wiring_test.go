@@ -55,7 +55,7 @@ func compiledFrom(t *testing.T, file string) string {
 
 func variables(s *awsstub.Stub, root string) map[string]string {
 	return map[string]string{
-		"LAMBDA_TASK_ROOT": root, deployment.VarOrders: "orders", deployment.VarTasks: "tasks", deployment.VarDefinitions: "definitions",
+		"LAMBDA_TASK_ROOT": root, deployment.VarOrders: "orders", deployment.VarDefinitions: "definitions",
 		deployment.VarShards: "8", deployment.VarAlerts: "arn:aws:sns:eu-central-1:1:alerts", deployment.VarReplyTo: s.Queues("shop"),
 		deployment.VarQueues: s.Queues("intake", "replies", "control", "quarantine", "requests-inventory", "requests-payment", "requests-shipping", "requests-notification"),
 	}
@@ -87,7 +87,7 @@ func TestAnOrderComesIn(t *testing.T) {
 		t.Errorf("%+v %v", answer, err)
 	}
 	got := strings.Join(s.Calls(), ", ")
-	want := "GetItem definitions, PutItem definitions, SendMessageBatch quarantine, SendMessageBatch requests-inventory, SendMessageBatch requests-payment, SendMessageBatch shop, TransactWriteItems"
+	want := "GetItem definitions, PutItem definitions, PutItem orders, SendMessageBatch quarantine, SendMessageBatch requests-inventory, SendMessageBatch requests-payment, SendMessageBatch shop"
 	if got != want {
 		t.Errorf("calls: %s; want %s", got, want)
 	}
@@ -171,7 +171,7 @@ func TestPriorities(t *testing.T) {
 		if queues == "intake-high" {
 			from, high, normal = queues, normal, high
 		}
-		s.Fail("DynamoDB_20120810.TransactWriteItems")
+		s.Fail("DynamoDB_20120810.PutItem")
 		important := strings.Replace(order, `"schema":1,`, `"schema":1,"priority":"high",`, 1)
 		if answer, err := f(context.Background(), event(from, important)); err != nil || len(answer.BatchItemFailures) != 1 {
 			t.Errorf("%+v %v", answer, err)
@@ -179,7 +179,7 @@ func TestPriorities(t *testing.T) {
 		if back := s.Extended(); len(back) != 1 || back[0].Queue != from {
 			t.Errorf("returned: %+v, want one to %s", back, from)
 		}
-		s.Allow("DynamoDB_20120810.TransactWriteItems")
+		s.Allow("DynamoDB_20120810.PutItem")
 		if answer, err := f(context.Background(), event(from, important)); err != nil || len(answer.BatchItemFailures) > 0 {
 			t.Errorf("%+v %v", answer, err)
 		}
@@ -200,7 +200,7 @@ func TestGivenBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Fail("DynamoDB_20120810.TransactWriteItems")
+	s.Fail("DynamoDB_20120810.PutItem")
 	for queue, n := range map[string]int{"intake": 1, "foreign": 1} {
 		answer, err := f(context.Background(), event(queue, order))
 		if err != nil || len(answer.BatchItemFailures) != n || answer.BatchItemFailures[0].ItemIdentifier != "m0" {
@@ -245,7 +245,7 @@ func TestCannotStart(t *testing.T) {
 	_, err := wiring.New(func(name string) (string, bool) {
 		return map[string]string{"LAMBDA_TASK_ROOT": root}[name], name == "LAMBDA_TASK_ROOT"
 	}, io.Discard, quiet)
-	for _, want := range []string{"STEPKEEPER_QUEUES", "STEPKEEPER_TASKS", "AWS_REGION", "no compiled workflow"} {
+	for _, want := range []string{"STEPKEEPER_QUEUES", "STEPKEEPER_ORDERS", "AWS_REGION", "no compiled workflow"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in %v", want, err)
 		}

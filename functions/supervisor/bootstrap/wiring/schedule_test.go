@@ -78,7 +78,7 @@ func (writer) Write([]byte) (int, error) { return 0, errors.New("the disk is ful
 func environment(name string) (string, bool) {
 	v, ok := map[string]string{
 		"STEPKEEPER_QUEUES": `{"intake":"http://127.0.0.1:1/1/i","replies":"http://127.0.0.1:1/1/r","control":"http://127.0.0.1:1/1/c","quarantine":"http://127.0.0.1:1/1/q"}`,
-		"STEPKEEPER_ORDERS": "o", "STEPKEEPER_TASKS": "t", "STEPKEEPER_DEFINITIONS": "d", "STEPKEEPER_SHARDS": "2",
+		"STEPKEEPER_ORDERS": "o", "STEPKEEPER_DEFINITIONS": "d", "STEPKEEPER_SHARDS": "2",
 		"STEPKEEPER_ALERTS": "arn:aws:sns:eu-central-1:1:a", "STEPKEEPER_STACK": "Shop",
 		"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "s", "AWS_ENDPOINT_URL": "http://127.0.0.1:1",
 	}[name]
@@ -108,7 +108,7 @@ func TestPutTogether(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &line); err != nil || line.Deployment != "Shop" || line.AWS.CloudWatchMetrics[0].Namespace != "Stepkeeper" {
 		t.Errorf("%v %s", err, out.String())
 	}
-	if _, err := wiring.New(func(string) (string, bool) { return "", false }, &out, nil); err == nil || !strings.Contains(err.Error(), "AWS_REGION") || !strings.Contains(err.Error(), "STEPKEEPER_TASKS") {
+	if _, err := wiring.New(func(string) (string, bool) { return "", false }, &out, nil); err == nil || !strings.Contains(err.Error(), "AWS_REGION") || !strings.Contains(err.Error(), "STEPKEEPER_ORDERS") {
 		t.Error("what is missing is not reported at once: " + fmt.Sprint(err))
 	}
 }
@@ -123,7 +123,7 @@ func TestPagesOfASweep(t *testing.T) {
 				inner.ServeHTTP(w, r)
 				return
 			}
-			_, _ = io.WriteString(w, `{"Count":1,"Items":[{"OrderID":{"S":"gone"},"bucket":{"S":"due#0"},"dueAt":{"S":"2026-11-21T12:00:00.000Z"}}]}`)
+			_, _ = io.WriteString(w, `{"Count":1,"Items":[{"OrderID":{"S":"gone"},"bucket":{"S":"due#0"},"dueAt":{"N":"1795262400000"}}]}`)
 		})
 		var out bytes.Buffer
 		f, err := wiring.New(func(name string) (string, bool) {

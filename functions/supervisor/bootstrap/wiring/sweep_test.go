@@ -56,11 +56,11 @@ type sweeps struct {
 func sweeping(t *testing.T) *sweeps {
 	t.Helper()
 	d := &sweeps{t: t, Stub: awsstub.New(t)}
-	for table, key := range map[string]string{"orders": "OrderID", "tasks": "OrderID", "definitions": "Hash"} {
+	for table, key := range map[string]string{"orders": "OrderID", "definitions": "Hash"} {
 		d.Keep(table, key)
 	}
 	d.settings = map[string]string{
-		deployment.VarOrders: "orders", deployment.VarTasks: "tasks", deployment.VarDefinitions: "definitions", deployment.VarShards: "1",
+		deployment.VarOrders: "orders", deployment.VarDefinitions: "definitions", deployment.VarShards: "1",
 		deployment.VarAlerts: "arn:aws:sns:eu-central-1:1:alerts", deployment.VarStack: "Shop/Engine", "LAMBDA_TASK_ROOT": "/var/task",
 		deployment.VarQueues: d.Queues(port.Intake, port.Replies, port.Control, port.Quarantine, port.Requests("payment")),
 	}
@@ -116,7 +116,7 @@ func (d *sweeps) sweep(ctx context.Context) (metrics []map[string]any) {
 // pay is a step's state and its failures, as its item shows them.
 func (d *sweeps) pay(id string) string {
 	d.t.Helper()
-	steps, _ := d.Item("tasks", id)["Steps"]["M"].(map[string]any)
+	steps, _ := d.Item("orders", id)["Steps"]["M"].(map[string]any)
 	text, _ := json.Marshal(steps["pay"])
 	var pay struct {
 		M struct {
@@ -138,10 +138,11 @@ func TestASweep(t *testing.T) {
 	d.submit(now.Add(-3*time.Hour), 2, "oldest")
 	d.submit(now.Add(-2*time.Hour), 2, "older")
 	d.submit(now.Add(time.Hour), 2, "not-yet") // of a Scheduler whose clock is ahead
-	due, err := time.Parse("2006-01-02T15:04:05.000Z", fmt.Sprint(d.Item("tasks", "oldest")["dueAt"]["S"]))
+	at, err := strconv.ParseInt(fmt.Sprint(d.Item("orders", "oldest")["dueAt"]["N"]), 10, 64)
 	if err != nil {
 		t.Fatal(err)
 	}
+	due := time.UnixMilli(at)
 	least := time.Since(due).Seconds()
 	metrics := d.sweep(t.Context())
 	most := time.Since(due).Seconds()
@@ -180,7 +181,7 @@ func TestASweep(t *testing.T) {
 			t.Errorf("%s: the step is %s, want %s", id, got, want)
 		}
 	}
-	until, err := strconv.ParseInt(fmt.Sprint(d.Item("tasks", "#lease/sweep/0")["Until"]["N"]), 10, 64)
+	until, err := strconv.ParseInt(fmt.Sprint(d.Item("orders", "#lease/sweep/0")["Until"]["N"]), 10, 64)
 	if left := time.UnixMilli(until).Sub(now); err != nil || left <= 0 || left > time.Minute {
 		t.Errorf("the lease ends %s after the tick began (%v); the next one begins after a minute", left, err)
 	}
@@ -245,7 +246,7 @@ func TestFirstShardOfASweep(t *testing.T) {
 			lock.Lock()
 			asked = append(asked, fmt.Sprint(in.ExpressionAttributeValues[":bucket"]["S"]))
 			lock.Unlock()
-			_, _ = io.WriteString(w, `{"Count":1,"Items":[{"OrderID":{"S":"gone"},"bucket":{"S":"due#0"},"dueAt":{"S":"2026-11-21T12:00:00.000Z"}}]}`)
+			_, _ = io.WriteString(w, `{"Count":1,"Items":[{"OrderID":{"S":"gone"},"bucket":{"S":"due#0"},"dueAt":{"N":"1795262400000"}}]}`)
 		})
 		d.settings[deployment.VarShards], d.settings[deployment.VarSweepPages], d.settings[deployment.VarSweepEvery] = strconv.Itoa(shards), "1", every
 		turn := func() string { return fmt.Sprintf("due#%d", time.Now().UnixNano()/int64(interval)%shards) }
@@ -323,7 +324,7 @@ func TestSweepEndsThoughSNSHangs(t *testing.T) {
 	if ctx.Err() != nil {
 		t.Error("the function's time was over")
 	}
-	stored := fmt.Sprint(d.Item("tasks", incident.Key)["Output"]["S"])
+	stored := fmt.Sprint(d.Item("orders", incident.Key)["Output"]["S"])
 	if !strings.Contains(stored, `"orderId":"stops"`) || !strings.Contains(stored, `"orders":0`) {
 		t.Errorf("stored %s", stored)
 	}
@@ -348,7 +349,7 @@ func TestScheduledOrders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	records := dynamo.New(dynamo.NewHandlerClient(c), dynamo.Tables{Tasks: "tasks"}, dynamo.Options{}).Schedules()
+	records := dynamo.New(dynamo.NewHandlerClient(c), dynamo.Tables{Orders: "orders"}, dynamo.Options{}).Schedules()
 	r, e, err := schedule.Load(t.Context(), records, "nightly")
 	r.Workflow, r.Cron, r.Overlap = "nightly", "* * * * *", core.OverlapSkip
 	r.Next = core.TimeOf(time.Now().Add(-30 * time.Minute).Truncate(time.Minute))

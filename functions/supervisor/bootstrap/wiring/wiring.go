@@ -38,7 +38,7 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (Function, e
 		PagesPerSweep: settings.PagesPerSweep, Interval: settings.SweepEvery, Incidents: alerts.Sweep,
 		Schedules: supervisor.Schedules{
 			Current: func() []*core.Definition { return scheduled },
-			Records: dynamo.New(dynamo.NewHandlerClient(c), dynamo.Tables{Tasks: settings.Tasks}, dynamo.Options{}).Schedules(),
+			Records: dynamo.New(dynamo.NewHandlerClient(c), dynamo.Tables{Orders: settings.Orders}, dynamo.Options{}).Schedules(),
 			Submit: func(ctx context.Context, orders []message.SubmitOrder) []error {
 				return submit(ctx, engine.Queues, orders)
 			},

@@ -36,8 +36,7 @@ event answer approve/2 yes by=bob
 
 event answer approve/1 yes by=bob run=1
 ----
-  answer a6 refused: the order is in run 0, and the answer is for run 1; look at it again
-  due 12:00:30
+error: the message is ahead of the document
 
 event done a/1
 ----

@@ -37,7 +37,7 @@ wait 41s
 event close c2 command=3
 ----
 12:00:41
-  close c2 refused: the task has accepted another command since you loaded it; load it again and repeat the command if it still applies
+  close c2 refused: the task has accepted another command, or refused many, since you loaded it; load it again and repeat the command if it still applies
   attention 12:00:00
 
 event close c2b crash

@@ -1,0 +1,38 @@
+package embedded_test
+
+import (
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/dev/embedded"
+)
+
+// untilNextCollection returns by how many MB the heap may grow until the next collection.
+func untilNextCollection() int64 {
+	runtime.GC()
+	s := []metrics.Sample{{Name: "/gc/heap/goal:bytes"}, {Name: "/gc/heap/live:bytes"}}
+	metrics.Read(s)
+	return int64(s[0].Value.Uint64()-s[1].Value.Uint64()) >> 20
+}
+
+func TestCollectorRunsLessOftenOnASmallHeap(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
+	for _, name := range []string{"GOGC", "GOMEMLIMIT"} {
+		before := untilNextCollection()
+		embedded.SetCollector(func(asked string) string {
+			if asked == name {
+				return "100"
+			}
+			return ""
+		})
+		if after := untilNextCollection(); after > before+10 {
+			t.Errorf("%s is set, and the heap may grow by %d MB, before by %d MB", name, after, before)
+		}
+	}
+	embedded.SetCollector(func(string) string { return "" })
+	if after := untilNextCollection(); after < 32 || after > 64 {
+		t.Errorf("the heap may grow by %d MB", after)
+	}
+}

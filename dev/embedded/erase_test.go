@@ -1,0 +1,76 @@
+package embedded_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/state"
+)
+
+// An operator erases an order that has ended: its content is gone, also after a restart, and the same order is still recognised (P52).
+func TestAnOrderIsErased(t *testing.T) {
+	w := newFixture(t, "5s")
+	w.write(broken)
+	s := w.open()
+	const secret = "anna@example.com"
+	orders := map[string]message.SubmitOrder{}
+	for id, padding := range map[string]int{"inline": 0, "apart": 2 << 10} {
+		o := order(t, id, "")
+		o.Order = json.RawMessage(`{"customer":"` + secret + `"` + strings.Repeat(" ", padding) + `}`)
+		orders[id] = o
+		if r := s.Submit(t.Context(), []message.SubmitOrder{o})[0]; r.Err != nil {
+			t.Fatal(r)
+		}
+	}
+	send := func(id string, c message.Control) core.Verdict {
+		t.Helper()
+		c.Schema, c.OrderID, c.By, c.Reason = 1, id, "ann", "asked to by "+secret
+		v, err := s.Command(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	for id := range orders {
+		eventually(t, "it is at rest in Error", func() bool { return wait(t, s, id).AtRest() })
+		if v := send(id, message.Control{Kind: message.Erase, ID: "e-1"}); v.Accepted || !strings.Contains(v.Reason, "in Error") {
+			t.Errorf("%s in Error: %+v", id, v)
+		}
+		if v := send(id, message.Control{Kind: message.Close, ID: "c-1"}); !v.Accepted {
+			t.Fatal(v)
+		}
+		eventually(t, "it is at rest", func() bool { return wait(t, s, id).AtRest() })
+		c := message.Control{Schema: 1, Kind: message.Erase, OrderID: id, ID: "e-2", Command: 1, By: "ann", Reason: "asked to"}
+		if v, err := s.Command(t.Context(), c); err != nil || !v.Accepted {
+			t.Fatal(v, err)
+		}
+	}
+	for range 2 {
+		for id, o := range orders {
+			task, _, err := s.Task(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			document, err := state.EncodeTask(task)
+			content, failed := s.Order(t.Context(), task)
+			if err != nil || failed != nil || len(content) > 0 || bytes.Contains(document, []byte(secret)) || task.ProcessState != core.Closed || task.Erased.By != "ann" {
+				t.Errorf("%s: its content is %s, %v; its document %s, %v", id, content, failed, document, err)
+			}
+			if r := s.Submit(t.Context(), []message.SubmitOrder{o})[0]; r.Err != nil || !r.Known {
+				t.Errorf("%s again: %+v", id, r)
+			}
+			other := o
+			other.Order = json.RawMessage(`{}`)
+			if r := s.Submit(t.Context(), []message.SubmitOrder{other})[0]; r.Err == nil || !strings.Contains(r.Err.Error(), "other content") {
+				t.Errorf("%s with other content: %+v", id, r)
+			}
+		}
+		closeRuntime(t, s)
+		s = w.open()
+	}
+	closeRuntime(t, s)
+}

@@ -1,0 +1,128 @@
+package scheduler_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/verify/world"
+)
+
+func erasing(order, id string, command int) *message.Control {
+	return &message.Control{Schema: 1, Kind: message.Erase, OrderID: order, ID: id, Command: command, By: "ann", Reason: "asked to"}
+}
+
+// undone is an order that was cancelled, undone and reported.
+func undone(t *testing.T, w *world.World, o *message.SubmitOrder) {
+	t.Helper()
+	w.Send(port.Intake, o)
+	w.Handle(port.Intake)
+	if v, err := w.Scheduler.Command(ctx, message.Control{Schema: 1, Kind: message.Cancel, OrderID: o.OrderID, ID: "cancel"}); err != nil || !v.Accepted {
+		t.Fatal(v, err)
+	}
+	for range 40 {
+		w.Agents()
+		w.Handle(port.Replies)
+	}
+	if task := w.Task(o.OrderID); !task.Terminal() || !task.AtRest() {
+		t.Fatalf("it is %s", task.ProcessState)
+	}
+}
+
+// P52: the content that an order keeps apart is removed by the message that erased the order, also if its handling died after the
+// commit; a submission that comes again is recognised, and a fresh command repeats the removal.
+func TestErasedContent(t *testing.T) {
+	w := world.New(t, world.Definition()).Boot()
+	o := world.Order("o-1")
+	apart(o)
+	undone(t, w, o)
+	hash := message.HashOf(w.Task("o-1"))
+	there := func() bool {
+		_, err := w.Store.Content(ctx, "o-1", hash)
+		return !errors.Is(err, port.ErrNotFound)
+	}
+	if !there() {
+		t.Fatal("its content is not kept apart")
+	}
+	if v, err := w.Scheduler.Command(ctx, *erasing("o-1", "e-0", 7)); err != nil || v.Accepted || !there() {
+		t.Fatalf("%+v, %v", v, err)
+	}
+	sick := w.SchedulerOn(&world.Faulty{Store: w.Store, FailOrder: world.OnCall(1, world.ErrFailing)}, 0, "sick")
+	m := deliver(erasing("o-1", "e-1", w.Task("o-1").Command))
+	if failed := sick.Handle(ctx, port.Control, m); len(failed) != 1 || w.Task("o-1").Erased == nil || !there() {
+		t.Fatalf("%d returned; erased: %+v", len(failed), w.Task("o-1").Erased)
+	}
+	if failed := w.Scheduler.Handle(ctx, port.Control, m); len(failed) > 0 || there() {
+		t.Errorf("%d returned; the content is there: %t", len(failed), there())
+	}
+	if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*o}); r[0].Answer != "known" || there() {
+		t.Errorf("the same order again: %+v", r[0])
+	}
+	if v, err := w.Scheduler.Command(ctx, *erasing("o-1", "e-2", w.Task("o-1").Command)); err != nil || !v.Accepted || w.Task("o-1").Erased.At == 0 {
+		t.Errorf("erased again: %+v, %v", v, err)
+	}
+}
+
+// P52: a child is erased when all that it is a child of have come to rest, and no earlier.
+func TestAChildIsErasedAfterItsParents(t *testing.T) {
+	w, _ := begun(t)
+	w.Send(port.Intake, world.Order("parent"))
+	w.Handle(port.Intake)
+	const id = "parent~all~2"
+	handled(t, w, childOf(w, core.AskCancel, 1)) // one that never began is Compensated
+	if task := w.Task(id); !task.Terminal() {
+		t.Fatalf("the child is %s", task.ProcessState)
+	}
+	eraseChild := func(command string) core.Verdict {
+		t.Helper()
+		v, err := w.Scheduler.Command(ctx, *erasing(id, command, w.Task(id).Command))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	for range 5 { // its own end is reported to its parent
+		w.Handle(port.Tasks)
+	}
+	if v := eraseChild("e-1"); v.Accepted || !strings.Contains(v.Reason, "child of parent,") {
+		t.Errorf("%+v", v)
+	}
+	if _, err := w.Scheduler.Command(ctx, message.Control{Schema: 1, Kind: message.Cancel, OrderID: "parent", ID: "c-1"}); err != nil {
+		t.Fatal(err)
+	}
+	for range 40 {
+		w.Agents()
+		w.Handle(port.Replies)
+	}
+	if v := eraseChild("e-2"); !v.Accepted || w.Task(id).Erased == nil {
+		t.Errorf("%+v, its parent is %s", v, w.Task("parent").ProcessState)
+	}
+}
+
+// P52: an order above the parent can still have its child undone, so it has to come to rest too.
+func TestAChildIsErasedAfterAllAboveIt(t *testing.T) {
+	w, _ := begun(t)
+	w.Send(port.Intake, world.Order("grand"))
+	w.Handle(port.Intake)
+	id := "grand"
+	for range 2 {
+		ask := childOf(w, core.AskCancel, 1)
+		ask.Ask.Parent.OrderID = id
+		id = ask.Ask.Parent.ChildID()
+		ask.Ask.OrderID = id
+		handled(t, w, ask)
+	}
+	for range 5 {
+		w.Handle(port.Tasks)
+	}
+	if task := w.Task(w.Task(id).Parent.OrderID); !task.Terminal() || !task.AtRest() {
+		t.Fatalf("the parent is %s", task.ProcessState)
+	}
+	v, err := w.Scheduler.Command(ctx, *erasing(id, "e-1", w.Task(id).Command))
+	if err != nil || v.Accepted || !strings.Contains(v.Reason, "child of grand,") {
+		t.Errorf("%+v, %v", v, err)
+	}
+}

@@ -1,0 +1,120 @@
+package core
+
+import "slices"
+
+// Erasure says who erased what an order held, and why (P52).
+type Erasure struct {
+	By     string `json:"by"`
+	Reason string `json:"reason"`
+	At     Time   `json:"at"`
+}
+
+// isErased is the reason for which an erased order refuses a command.
+const isErased = "the content of the order was erased, so it takes no further command; submit new work under a new ID"
+
+// eraseCommand is the operator's decision to remove what an order at an end holds of people's data (P52). An order that is
+// erased already accepts the command, which then removes again whatever a crash has left of the content.
+func (r *deciding) eraseCommand(_ int, ev Event) (string, error) {
+	e, t := ev.(Erase), r.t
+	if t.Erased != nil && e.Command == t.Command { // one with an old number may have been refused before (P5)
+		r.eraseContent()
+		r.accept(e.ID, "erase", "it was erased before")
+		return "", nil
+	}
+	if reason := r.checkCommand(e.Command); reason != "" {
+		return r.reject(e.ID, "erase", reason)
+	}
+	if reason := r.eraseRefusal(e.Unrested); reason != "" {
+		return r.reject(e.ID, "erase", reason)
+	}
+	t.Command++
+	t.ContentHash = e.KnownHash
+	r.erase()
+	t.Erased = &Erasure{By: e.By, Reason: TrimMessage(e.Reason), At: r.at.Now}
+	r.eraseContent()
+	r.accept(e.ID, "erase", "")
+	return "", nil
+}
+
+// eraseRefusal says why the task cannot be erased; "" if it can. Nothing may need what is removed: no further attempt, no undo, and no
+// status that has to be sent again byte for byte.
+func (r *deciding) eraseRefusal(unrested string) string {
+	t := r.t
+	switch {
+	case t.ProcessState == Error:
+		return "the order is in Error and may still need its content; end it first: resubmit, undo or close it"
+	case !t.Terminal():
+		return "the order is " + string(t.ProcessState) + "; only one that has ended can be erased"
+	case t.ResendAt != 0:
+		return "the end of the order has not been reported yet; repeat the command in a minute"
+	case unrested != "":
+		return "the order is a child of " + unrested + ", which has not come to rest and may still need it; end that one first"
+	}
+	return ""
+}
+
+// eraseContent has the content removed that is kept apart from the task.
+func (r *deciding) eraseContent() {
+	if r.t.ContentHash != "" {
+		r.emit(EraseContent{OrderID: r.t.OrderID, Hash: r.t.ContentHash})
+	}
+}
+
+// erase removes what people and services have sent. States, times, counts, codes, hashes, and the names of those who gave commands
+// stay.
+func (r *deciding) erase() {
+	t := r.t
+	t.Order, t.Output, t.Unknown = nil, nil, nil
+	t.EndText, t.UndoneFor.Text = "", ""
+	if t.Closing != nil {
+		t.Closing = &Closing{By: t.Closing.By}
+	}
+	t.Verdicts = slices.Clone(t.Verdicts)
+	for i := range t.Verdicts {
+		t.Verdicts[i].Note = ""
+		t.Verdicts[i].eraseAnswer()
+	}
+	for i := range t.Steps {
+		t.Steps[i].erase()
+	}
+}
+
+// eraseAnswer removes what an answer and its verdict say, which may name people and values.
+func (v *Verdict) eraseAnswer() {
+	if v.Command == "answer" {
+		v.By, v.Reason, v.Note = "", "", ""
+	}
+}
+
+func (s *Step) erase() {
+	s.Output, s.Unknown = nil, nil
+	if s.Error != nil {
+		e := *s.Error
+		e.Message = ""
+		s.Error = &e
+	}
+	if s.Corrected != nil {
+		c := *s.Corrected
+		c.Input, c.Reason = nil, ""
+		s.Corrected = &c
+	}
+	if s.Progress != nil {
+		p := *s.Progress
+		p.Note = ""
+		s.Progress = &p
+	}
+	if s.Children != nil {
+		c := *s.Children
+		c.Results, c.Reason = nil, ""
+		s.Children = &c
+	}
+	if s.Answers != nil {
+		a := *s.Answers
+		a.Who, a.NotSelf, a.Votes = nil, "", nil
+		a.Verdicts = slices.Clone(a.Verdicts)
+		for i := range a.Verdicts {
+			a.Verdicts[i].eraseAnswer()
+		}
+		s.Answers = &a
+	}
+}

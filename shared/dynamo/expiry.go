@@ -1,0 +1,174 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// Retention removes data, never identity (P26). If orders expire, an order is up to three items: its own, its content if
+// that is kept apart, and the tombstone, which never expires. Their writes are in this order:
+//
+//   - A commit that brings the order to rest puts the tombstone, then the item with its time to live, then the time to live
+//     of the content. So an item that expires has a tombstone. After a crash before the last write the content stays.
+//   - A commit that takes the order up again removes the content's time to live before it puts the item. So an
+//     order that goes on has its content. The condition on the item finds out whether that is necessary.
+//   - A create reads the tombstone, strongly consistent, before it puts the item. The tombstone of an order that went on is
+//     no harm: the create is refused as one that exists, and the item that is there decides.
+//   - A create that is at rest at once never expires: a tombstone before its item would refuse its own redelivery.
+//
+// Content that was erased (P52), and content of a create that was refused for other content, is overwritten with an item that
+// only says so. A create never puts content over it. That needs no permission to delete items. If orders expire, this
+// item expires a week after its order: then the tombstone keeps a create from putting its content.
+//
+// All this relies on that one handling, which reads the tombstone, and then puts content and item, takes less time than an
+// order is kept: at most 15 minutes on Lambda, against at least an hour.
+//
+// Late writes cannot change the content's time to live in the wrong direction: it carries the version that set it.
+
+const (
+	endedSuffix      = "#ended"
+	contentAttribute = "Content"
+	erasedAttribute  = "Erased"  // time at which the content was removed
+	hashMember       = "content" // the document's hash of content that is kept apart
+	orderMember      = "Order"   // the document's content that is not kept apart
+	statedBy         = "Version" // version of the order that set the content's time to live
+	// contentGrace is how much longer content is kept than its order, since items are removed in any order.
+	contentGrace = 7 * 24 * 60 * 60
+)
+
+// contentKey is the key of content that is kept apart.
+func contentKey(id, hash string) string { return id + "#" + hash }
+
+// expires reports whether the record is at rest and expires.
+func (s *Store) expires(w *port.Write) bool {
+	return s.options.TTL > 0 && w.Record.Bucket == port.NoBucket && w.Expected > 0
+}
+
+func (s *Store) expiresAt() int64 { return s.options.Clock.Now().Add(s.options.TTL).Unix() }
+
+// putTombstone puts what stays of an order for ever.
+func (s *Store) putTombstone(ctx context.Context, w *port.Write) error {
+	item := attrs{
+		OrderKey: str(w.Record.ID + endedSuffix), "ProcessState": str(w.Record.State), "Workflow": str(w.Record.Workflow),
+		"Created": moment(w.Record.Created), "Ended": moment(s.options.Clock.Now()),
+	}
+	if w.Hash != "" {
+		item["ContentHash"] = str(w.Hash)
+	}
+	return s.putBeside(ctx, "put the tombstone", &dynamodb.PutItemInput{Item: item})
+}
+
+// putBeside puts an item beside that of its order: repeating it changes nothing, so that an error of it is never one in doubt. A
+// condition that does not hold is no error.
+func (s *Store) putBeside(ctx context.Context, what string, in *dynamodb.PutItemInput) error {
+	in.TableName = &s.tables.Orders
+	_, err := s.client.PutItem(ctx, in)
+	if failed := (*types.ConditionalCheckFailedException)(nil); errors.As(err, &failed) {
+		return nil
+	}
+	if err != nil && ctx.Err() == nil && !refused(err) {
+		return fmt.Errorf("%s: %w: %w", what, port.ErrUnavailable, err)
+	}
+	return meaning(ctx, what, false, err)
+}
+
+// putContent puts content that a create keeps apart, unless it was erased.
+func (s *Store) putContent(ctx context.Context, w *port.Write) error {
+	return s.putBeside(ctx, "put the content", &dynamodb.PutItemInput{
+		Item:                     attrs{OrderKey: str(contentKey(w.Record.ID, w.Hash)), contentAttribute: bytesOrText(w.Content)},
+		ConditionExpression:      aws.String("attribute_not_exists(#erased)"),
+		ExpressionAttributeNames: map[string]string{"#erased": erasedAttribute},
+	})
+}
+
+// Erase overwrites the content.
+func (s *Store) Erase(ctx context.Context, id, hash string) error {
+	item := attrs{OrderKey: str(contentKey(id, hash)), erasedAttribute: moment(s.options.Clock.Now())}
+	if s.options.TTL > 0 {
+		item[TTLAttribute] = num(s.expiresAt() + contentGrace)
+	}
+	return s.putBeside(ctx, fmt.Sprintf("erase the content of order %q", id), &dynamodb.PutItemInput{
+		Item: item, ConditionExpression: aws.String("attribute_exists(#id)"),
+		ExpressionAttributeNames: map[string]string{"#id": OrderKey},
+	})
+}
+
+// dropRefused erases the content of a create that was refused because the order that is there has other content, or the same
+// in its document. An error leaves the content, as a crash would.
+func (s *Store) dropRefused(ctx context.Context, w *port.Write, there attrs) {
+	hash := textOf(there[hashMember])
+	unneeded := hash != "" || there[orderMember] != nil || there["cancelAsked"] != nil // a Cancel that came first knows no hash
+	if w.Apart && unneeded && hash != w.Hash {
+		_ = s.Erase(ctx, w.Record.ID, w.Hash)
+	}
+}
+
+// expireContent sets the content's time to live. An error leaves the content for ever, which is no reason to refuse a
+// commit that is stored.
+func (s *Store) expireContent(ctx context.Context, w *port.Write) {
+	_, _ = s.updateContent(ctx, w, "SET #ttl = :ttl, #by = :by", "attribute_exists(#id) AND (attribute_not_exists(#by) OR #by < :by)",
+		attrs{":ttl": num(s.expiresAt() + contentGrace), ":by": num(w.Record.Version)})
+}
+
+// keepContent removes the content's time to live, before its order goes on. ErrNotFound if it has expired.
+func (s *Store) keepContent(ctx context.Context, w *port.Write) error {
+	there, err := s.updateContent(ctx, w, "REMOVE #ttl SET #by = :by", "attribute_exists(#id) AND (attribute_not_exists(#by) OR #by <= :by)",
+		attrs{":by": num(w.Record.Version)})
+	if err == nil && there != nil && len(there) == 0 {
+		return fmt.Errorf("the content of the order has expired: %w", port.ErrNotFound)
+	}
+	return err // a newer version has set it: the condition on the order's item fails too
+}
+
+// updateContent returns the item that is there if the condition does not hold; without attributes if no item is there.
+func (s *Store) updateContent(ctx context.Context, w *port.Write, update, condition string, values attrs) (there attrs, err error) {
+	_, err = s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName: &s.tables.Orders, Key: Key(OrderKey, contentKey(w.Record.ID, w.Hash)),
+		UpdateExpression: &update, ConditionExpression: &condition, ExpressionAttributeValues: values,
+		ExpressionAttributeNames:            map[string]string{"#id": OrderKey, "#ttl": TTLAttribute, "#by": statedBy},
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	})
+	if failed := (*types.ConditionalCheckFailedException)(nil); errors.As(err, &failed) {
+		if failed.Item == nil {
+			return attrs{}, nil
+		}
+		return failed.Item, nil
+	}
+	if err != nil && ctx.Err() == nil && !refused(err) {
+		return nil, fmt.Errorf("update the content: %w: %w", port.ErrUnavailable, err)
+	}
+	return nil, meaning(ctx, "update the content", false, err)
+}
+
+// Content returns content that is kept apart. It never changes, so that a cheaper, eventually consistent read is
+// right if it finds it; only if it finds nothing a strongly consistent one decides.
+func (s *Store) Content(ctx context.Context, id, hash string) ([]byte, error) {
+	for _, consistent := range []bool{false, true} {
+		item, err := get(ctx, s.client, s.tables.Orders, OrderKey, contentKey(id, hash), consistent)
+		if err != nil {
+			return nil, fmt.Errorf("content: %w", err)
+		}
+		if content := bytesOf(item[contentAttribute]); len(content) > 0 {
+			return content, nil
+		}
+	}
+	return nil, fmt.Errorf("content of order %q: %w", id, port.ErrNotFound)
+}
+
+// Ended reports whether an order of this ID has a tombstone.
+func (s *Store) Ended(ctx context.Context, id string) (bool, error) {
+	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{
+		TableName: &s.tables.Orders, Key: Key(OrderKey, id+endedSuffix), ConsistentRead: aws.Bool(true),
+	})
+	if err != nil {
+		return false, unread(ctx, fmt.Sprintf("read the tombstone of %q", id), err)
+	}
+	return len(out.Item) > 0, nil
+}

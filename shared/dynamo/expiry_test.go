@@ -1,0 +1,192 @@
+package dynamo_test
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/stepkeeper/stepkeeper/dev/memory"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient"
+	"github.com/stepkeeper/stepkeeper/shared/dynamo"
+	"github.com/stepkeeper/stepkeeper/shared/dynamo/dynamotest"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// expiring is a store whose orders expire after 30 days, and a plain client of its table.
+type expiring struct {
+	*testing.T
+	*dynamo.Store
+	client *dynamodb.Client
+	table  string
+}
+
+func newExpiring(t *testing.T) expiring {
+	t.Helper()
+	client := dynamo.NewClient(dynamotest.Config(t, awsclient.Options{}))
+	names := dynamotest.Tables(t, client)
+	return expiring{t, dynamo.New(client, names.Tables, dynamo.Options{TTL: 30 * 24 * time.Hour, Clock: memory.NewClock(now)}), client, names.Orders}
+}
+
+// commit writes a version of order a, whose content is kept apart.
+func (x expiring) commit(version int64, bucket port.Bucket, want error) {
+	x.Helper()
+	w := write("a", version)
+	w.Hash, w.Apart, w.Record.Bucket = "h", true, bucket
+	if version == 1 {
+		w.Content = []byte("{}")
+	}
+	if err := x.Commit(x.Context(), []port.Write{w})[0]; !errors.Is(err, want) {
+		x.Errorf("version %d: %v, want %v", version, err, want)
+	}
+}
+
+// days are after how many days the items of order a expire: its own, its content and its tombstone. 0: never, -1: absent.
+func (x expiring) days(want [3]int) {
+	x.Helper()
+	var got [3]int
+	for i, key := range []string{"a", "a#h", "a#ended"} {
+		out, err := x.client.GetItem(x.Context(), &dynamodb.GetItemInput{TableName: &x.table, Key: dynamo.Key(dynamo.OrderKey, key), ConsistentRead: aws.Bool(true)})
+		if err != nil {
+			x.Fatal(err)
+		}
+		var at int64
+		switch n, there := out.Item[dynamo.TTLAttribute].(*types.AttributeValueMemberN); {
+		case there:
+			at, _ = strconv.ParseInt(n.Value, 10, 64)
+			got[i] = int((at - now.Unix()) / (24 * 60 * 60))
+		case out.Item == nil:
+			got[i] = -1
+		}
+	}
+	if got != want {
+		x.Errorf("they expire after %v days, want %v", got, want)
+	}
+}
+
+func (x expiring) remove(keys ...string) {
+	x.Helper()
+	for _, key := range keys {
+		if _, err := x.client.DeleteItem(x.Context(), &dynamodb.DeleteItemInput{TableName: &x.table, Key: dynamo.Key(dynamo.OrderKey, key)}); err != nil {
+			x.Fatal(err)
+		}
+	}
+}
+
+// P26: an order at rest expires with its content, and its ID never runs again. One that is taken up again keeps its content.
+func TestOrdersExpire(t *testing.T) {
+	x := newExpiring(t)
+	x.commit(1, port.DueBucket, nil)
+	x.days([3]int{0, 0, -1})
+	x.commit(2, port.NoBucket, nil)
+	x.days([3]int{30, 37, 0})
+	x.commit(3, port.NoBucket, nil) // a verdict
+	x.days([3]int{30, 37, 0})
+	x.commit(4, port.DueBucket, nil) // it goes on
+	x.days([3]int{0, 0, 0})
+	x.commit(1, port.DueBucket, port.ErrExists) // what is there decides
+	if records, errs := x.Load(t.Context(), []string{"a"}); errs[0] != nil || records[0] == nil || records[0].Version != 4 {
+		t.Errorf("%+v, %v", records[0], errs[0])
+	}
+	x.commit(4, port.NoBucket, port.ErrConflict) // of a writer that was slower
+	x.days([3]int{0, 0, 0})
+	x.commit(5, port.NoBucket, nil)
+	x.days([3]int{30, 37, 0})
+	x.remove("a", "a#h")
+	x.commit(1, port.DueBucket, port.ErrExists)
+	x.commit(6, port.DueBucket, port.ErrNotFound)
+	if ended, err := x.Ended(t.Context(), "a"); !ended || err != nil {
+		t.Errorf("its ID is forgotten: %v", err)
+	}
+}
+
+// A commit to rest that is refused, or that dies between its writes, leaves a tombstone beside an order that goes on: the order decides.
+func TestATombstoneBesideItsOrder(t *testing.T) {
+	x := newExpiring(t)
+	x.commit(1, port.DueBucket, nil)
+	x.commit(3, port.NoBucket, port.ErrConflict)
+	x.days([3]int{0, 0, 0})
+	x.commit(1, port.DueBucket, port.ErrExists)
+	x.commit(2, port.DueBucket, nil)
+	x.days([3]int{0, 0, 0})
+}
+
+// An order that is at rest when it is created has no tombstone, which would refuse its own redelivery; so it never expires.
+func TestARestAtCreation(t *testing.T) {
+	x := newExpiring(t)
+	x.commit(1, port.NoBucket, nil)
+	x.days([3]int{0, 0, -1})
+	x.commit(2, port.NoBucket, nil)
+	x.days([3]int{30, 37, 0})
+}
+
+// An order whose content has expired is not taken up again.
+func TestAnExpiredContent(t *testing.T) {
+	x := newExpiring(t)
+	x.commit(1, port.DueBucket, nil)
+	x.commit(2, port.NoBucket, nil)
+	x.remove("a#h")
+	x.commit(3, port.DueBucket, port.ErrNotFound)
+	x.days([3]int{30, -1, 0})
+}
+
+// P52: content that was erased is never stored again, whatever comes late. Its item says so for as long as that of its order is there.
+func TestErasedContentStaysAway(t *testing.T) {
+	x := newExpiring(t)
+	x.commit(1, port.DueBucket, nil)
+	x.commit(2, port.NoBucket, nil)
+	for range 2 {
+		if err := x.Erase(t.Context(), "a", "h"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x.days([3]int{30, 37, 0})
+	gone := func() {
+		t.Helper()
+		if content, err := x.Content(t.Context(), "a", "h"); !errors.Is(err, port.ErrNotFound) {
+			t.Errorf("the content is %s, %v", content, err)
+		}
+	}
+	gone()
+	x.commit(1, port.DueBucket, port.ErrExists)
+	gone()
+	x.remove("a#ended") // orders that do not expire have none
+	x.commit(1, port.DueBucket, port.ErrExists)
+	gone()
+	if err := x.Erase(t.Context(), "a", "other"); err != nil {
+		t.Fatal(err)
+	}
+	x.remove("a#h")
+	x.days([3]int{30, -1, -1})
+}
+
+// A submission that is refused for its content, or because a Cancel came first, leaves no content behind.
+func TestRefusedContentGoes(t *testing.T) {
+	for name, document := range map[string]string{"other content": `"content":"h"`, "content in the document": `"Order":{"n":1}`,
+		"a Cancel that came first": `"cancelAsked":true`} {
+		x := newExpiring(t)
+		w := write("a", 1)
+		w.Hash = "h"
+		w.Record.Document = fmt.Appendf(nil, `{"OrderID":"a","ProcessState":"Processing","Workflow":"order","Created":%q,"Version":1,%s}`,
+			created.UTC().Format("2006-01-02T15:04:05.000Z"), document)
+		if err := x.Commit(t.Context(), []port.Write{w})[0]; err != nil {
+			t.Fatal(err)
+		}
+		for _, hash := range []string{"h", "of-other"} {
+			w := write("a", 1)
+			w.Hash, w.Apart, w.Content = hash, true, []byte(`{"of":"a person"}`)
+			if err := x.Commit(t.Context(), []port.Write{w})[0]; !errors.Is(err, port.ErrExists) {
+				t.Errorf("%s: %v", name, err)
+			}
+			_, err := x.Content(t.Context(), "a", hash)
+			if kept := err == nil; kept != (name == "other content" && hash == "h") {
+				t.Errorf("%s, %s: the content is there: %t", name, hash, kept)
+			}
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package rawjson
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// AppendCanonical appends the canonical form of a JSON value (RFC 8785): members sorted by name, no white
+// space, strings with as few escapes as possible, and each number in one spelling. The RFC knows only
+// doubles. A number that no double holds keeps all its digits, so that two values have one form only if
+// they are equal. The error refuses what Check refuses, except for its bounds; dst is then unchanged.
+func AppendCanonical(dst, value []byte) ([]byte, error) {
+	sorted, err := jsontext.AppendFormat(nil, value, jsontext.ReorderRawObjects(true))
+	if err != nil {
+		return dst, complaint(err)
+	}
+	r := read(sorted, loose)
+	defer readers.Put(r)
+	done := 0
+	for {
+		if r.PeekKind() != jsontext.KindNumber {
+			if _, err := r.ReadToken(); err != nil { // the end: it was checked above
+				return append(dst, sorted[done:]...), nil
+			}
+			continue
+		}
+		number, _ := r.ReadValue() // it was checked too
+		end := int(r.InputOffset())
+		dst = append(dst, sorted[done:end-len(number)]...)
+		dst, done = appendNumber(dst, number), end
+	}
+}
+
+// surelyExact is the most characters of an integer that every double holds and writes in the same way.
+const surelyExact = 15
+
+// appendNumber appends a number as RFC 8785 writes a double, if the shortest text of the double is the
+// same number.
+func appendNumber(b, text []byte) []byte {
+	if len(text) <= surelyExact && !bytes.ContainsAny(text, "-.eE") {
+		return append(b, text...)
+	}
+	exact := appendExact(nil, text)
+	if f, err := strconv.ParseFloat(string(text), 64); err == nil && f != 0 {
+		short := jsontext.AppendFloat(nil, f, 64)
+		if bytes.Equal(appendExact(nil, short), exact) {
+			return append(b, short...)
+		}
+	}
+	return append(b, exact...)
+}
+
+// appendExact appends a number as sign, digits without zeros at either end, and exponent, so that two
+// texts of one number become one. A text whose exponent is far out of bounds stands for itself.
+func appendExact(b, text []byte) []byte {
+	mantissa, exponent := text, int64(0)
+	if at := bytes.IndexAny(text, "eE"); at >= 0 {
+		var err error
+		if exponent, err = strconv.ParseInt(string(text[at+1:]), 10, 32); err != nil {
+			return append(b, text...)
+		}
+		mantissa = text[:at]
+	}
+	whole, fraction, _ := bytes.Cut(bytes.TrimLeft(mantissa, "-"), []byte{'.'})
+	digits := append(append(make([]byte, 0, MaxNumber), whole...), fraction...)
+	short := bytes.TrimRight(digits, "0")
+	exponent += int64(len(digits) - len(short) - len(fraction))
+	if short = bytes.TrimLeft(short, "0"); len(short) == 0 {
+		return append(b, '0')
+	}
+	if text[0] == '-' {
+		b = append(b, '-')
+	}
+	return strconv.AppendInt(append(append(b, short...), 'e'), exponent, 10)
+}

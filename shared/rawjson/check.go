@@ -1,0 +1,163 @@
+package rawjson
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Bounds of each value that comes in: an order, an answer, the output of an agent, the response of a
+// service, a command.
+const (
+	MaxLevels   = 64  // nested arrays and objects
+	MaxNumber   = 128 // characters of one number
+	MaxExponent = 999 // exponent of one number, of either sign
+)
+
+// ErrNumber is in the chain of an error that refuses a number, ErrLevels in that of an error that refuses
+// the nesting.
+var (
+	ErrNumber = errors.New("a number is out of bounds")
+	ErrLevels = errors.New("arrays and objects are nested deeper")
+)
+
+// Check refuses data that is not one JSON value, or exceeds a bound: nesting of that many levels, or the
+// bounds of numbers. It also refuses what programs read differently (RFC 7493): bytes that are not UTF-8,
+// a key that stands twice in one object, and half of a surrogate pair. The error says what is wrong,
+// where, and what to do.
+func Check(data []byte, levels int) error { return check(data, levels) }
+
+// CheckLoose is Check for what a service has returned, which cannot be refused for its style: a key may
+// stand twice in one object, and a string may hold half of a surrogate pair.
+func CheckLoose(data []byte, levels int) error { return check(data, levels, loose...) }
+
+// loose are the options that accept what CheckLoose accepts.
+var loose = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
+
+func check(data []byte, levels int, options ...jsontext.Options) error {
+	if at := badByte(data); at >= 0 {
+		return fmt.Errorf("byte %d is not UTF-8; send UTF-8", at)
+	}
+	r := read(data, options)
+	defer readers.Put(r)
+	for {
+		var err error
+		if r.PeekKind() == jsontext.KindNumber {
+			var number []byte
+			if number, err = r.ReadValue(); err == nil && !NumberFits(number) {
+				return fmt.Errorf("%w: the one at byte %d has more than %d characters, or an exponent beyond ±%d; "+
+					"send it as a text", ErrNumber, r.InputOffset()-int64(len(number)), MaxNumber, MaxExponent)
+			}
+		} else {
+			_, err = r.ReadToken()
+		}
+		switch depth := r.StackDepth(); {
+		case err != nil:
+			return complaint(err)
+		case depth > levels:
+			return fmt.Errorf("%w than %d levels at byte %d; flatten it, or send the deep part as a text",
+				ErrLevels, min(levels, MaxLevels), r.InputOffset()-1)
+		case depth == 0:
+			return end(r)
+		}
+	}
+}
+
+// end refuses anything but white space after the value.
+func end(r *reader) error {
+	at := r.InputOffset()
+	if _, err := r.ReadToken(); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("it is not JSON at byte %d: something follows the value", at)
+	}
+	return nil
+}
+
+// complaint words an error of the library.
+func complaint(err error) error {
+	var wrong *jsontext.SyntacticError
+	if !errors.As(err, &wrong) {
+		return errors.New("it is not JSON: it is empty")
+	}
+	place := placeOf(wrong.JSONPointer)
+	switch {
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		return fmt.Errorf("the key %s stands twice; keep one", place)
+	case strings.Contains(wrong.Err.Error(), "surrogate"):
+		return fmt.Errorf("the text %s holds half of a surrogate pair at byte %d; send whole characters",
+			place, wrong.ByteOffset)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("it is not JSON at byte %d: it ends in the middle of a value", wrong.ByteOffset)
+	}
+	return fmt.Errorf("it is not JSON at byte %d: %w", wrong.ByteOffset, wrong.Err)
+}
+
+// placeOf is a path for people. It is shortened, because the text may travel in a message.
+func placeOf(p jsontext.Pointer) string {
+	const longest, longestPart = 200, 60
+	var b strings.Builder
+	for part := range p.Tokens() {
+		if b.Len() > longest {
+			return b.String() + "…"
+		}
+		if b.Len() > 0 {
+			b.WriteByte('.')
+		}
+		if len(part) > longestPart {
+			part = strings.ToValidUTF8(part[:longestPart], "") + "…"
+		}
+		b.WriteString(part)
+	}
+	return b.String()
+}
+
+// badByte returns the place of the first byte that is not UTF-8, -1 if all are.
+func badByte(data []byte) int {
+	if utf8.Valid(data) {
+		return -1
+	}
+	at := 0
+	for r, n := utf8.DecodeRune(data); r != utf8.RuneError || n > 1; r, n = utf8.DecodeRune(data[at:]) {
+		at += n
+	}
+	return at
+}
+
+// NumberFits reports whether the text of a number keeps to the bounds, so that work with the number is
+// bounded too.
+func NumberFits(text []byte) bool {
+	if len(text) > MaxNumber {
+		return false
+	}
+	exponent, digits := -1, 0 // digits of the exponent without leading zeros
+	for i, c := range text {
+		switch {
+		case c == 'e' || c == 'E':
+			exponent = i
+		case exponent >= 0 && '0' <= c && c <= '9' && (c != '0' || digits > 0):
+			digits++
+		}
+	}
+	return digits <= 3
+}
+
+// reader is a decoder of the library with the text that it reads.
+type reader struct {
+	jsontext.Decoder
+	text bytes.Buffer
+}
+
+var readers = sync.Pool{New: func() any { return new(reader) }}
+
+// read takes a reader from the pool, where it has to be put back. What it reads is part of data.
+func read(data []byte, options []jsontext.Options) *reader {
+	r := readers.Get().(*reader)
+	r.text = *bytes.NewBuffer(data)
+	r.Reset(&r.text, options...)
+	return r
+}

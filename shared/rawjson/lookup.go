@@ -1,0 +1,102 @@
+package rawjson
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"iter"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Members returns the members of an object. If a name stands there twice, the last one counts, as in
+// encoding/json. The values are parts of the object's text.
+func Members(object []byte) (map[string]json.RawMessage, error) {
+	r := read(object, loose)
+	defer readers.Put(r)
+	if err := r.enter(jsontext.KindBeginObject); err != nil {
+		return nil, err
+	}
+	members := map[string]json.RawMessage{}
+	for {
+		name, value, err := r.member(object)
+		if name == nil {
+			return members, err
+		}
+		members[string(name)] = value
+	}
+}
+
+// Member returns the value of one member of an object, and nil if the object has none of that name. It
+// reads the object as Members does.
+func Member(object []byte, name string) (found json.RawMessage, err error) {
+	r := read(object, loose)
+	defer readers.Put(r)
+	if err := r.enter(jsontext.KindBeginObject); err != nil {
+		return nil, err
+	}
+	for {
+		other, value, err := r.member(object)
+		if other == nil {
+			return found, err
+		}
+		if string(other) == name {
+			found = value
+		}
+	}
+}
+
+// Elements yields the elements of a list, and an error if it is damaged.
+func Elements(list []byte) iter.Seq2[json.RawMessage, error] {
+	return func(yield func(json.RawMessage, error) bool) {
+		r := read(list, loose)
+		defer readers.Put(r)
+		if err := r.enter(jsontext.KindBeginArray); err != nil {
+			yield(nil, err)
+			return
+		}
+		for r.PeekKind() != jsontext.KindEndArray {
+			if value, err := r.value(list); !yield(value, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func (r *reader) enter(bracket jsontext.Kind) error {
+	switch token, err := r.ReadToken(); {
+	case err != nil:
+		return complaint(err)
+	case token.Kind() != bracket:
+		return errors.New("it is not an object or a list")
+	}
+	return nil
+}
+
+// member reads the next member of an object. The name is nil at the object's end, or with an error.
+func (r *reader) member(object []byte) (name, value []byte, err error) {
+	if r.PeekKind() == jsontext.KindEndObject {
+		return nil, nil, nil
+	}
+	key, err := r.value(object)
+	if err != nil {
+		return nil, nil, err
+	}
+	if value, err = r.value(object); err != nil {
+		return nil, nil, err
+	}
+	if name = key[1 : len(key)-1]; bytes.IndexByte(name, '\\') >= 0 {
+		name, _ = jsontext.AppendUnquote(nil, key) // half of a surrogate pair becomes U+FFFD
+	}
+	return name, value, nil
+}
+
+// value reads a value, or a key, and returns the part of the text that holds it.
+func (r *reader) value(text []byte) ([]byte, error) {
+	value, err := r.ReadValue()
+	if err != nil {
+		return nil, complaint(err)
+	}
+	end := int(r.InputOffset())
+	return text[end-len(value) : end : end], nil
+}

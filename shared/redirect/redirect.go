@@ -1,0 +1,51 @@
+// Package redirect keeps HTTP clients from following redirects.
+package redirect
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+)
+
+// Refused returns a copy of the client that returns each redirect as the answer, instead of following it.
+func Refused(c http.Client) *http.Client {
+	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	c.Transport = Transport{c.Transport}
+	return &c
+}
+
+// Transport drops addresses that cannot be parsed. If http.Client found one, it would return an error with the address, and not the answer.
+type Transport struct {
+	Next http.RoundTripper // nil means http.DefaultTransport
+}
+
+// RoundTrip sends a request.
+func (t Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := cmp.Or(t.Next, http.DefaultTransport).RoundTrip(req)
+	if err == nil {
+		if _, wrong := req.URL.Parse(resp.Header.Get("Location")); wrong != nil {
+			resp.Header.Del("Location")
+		}
+	}
+	return resp, err
+}
+
+// CloseIdleConnections closes those of the transport below, for http.Client.
+func (t Transport) CloseIdleConnections() {
+	below := http.Client{Transport: t.Next}
+	below.CloseIdleConnections()
+}
+
+// Target describes the address that a redirect points to, for the text of an error: its scheme and host in quotes, or that it is
+// another path of the same server, or that there is no address that can be read. The rest of the address may hold a secret.
+func Target(resp *http.Response) string {
+	location := resp.Header.Get("Location")
+	u, err := resp.Request.URL.Parse(location)
+	switch {
+	case location == "" || err != nil || u.Host == "":
+		return "an address that is missing or cannot be read"
+	case u.Scheme == resp.Request.URL.Scheme && u.Host == resp.Request.URL.Host:
+		return "another path of the same server"
+	}
+	return fmt.Sprintf("%.200q", u.Scheme+"://"+u.Host)
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/dev/embedded"
+	"github.com/stepkeeper/stepkeeper/verify/bench/load"
+)
+
+// contestant runs the bench's orders in this folder as its standard input asks, in the process or over HTTP.
+func contestant(ctx context.Context, dir string, overHTTP bool, in io.Reader, out io.Writer) error {
+	if overHTTP {
+		s, err := serve(ctx, dir)
+		if err != nil {
+			return err
+		}
+		return errors.Join(load.Serve(in, out, func(id string) error { return s.one(ctx, id) }), s.close())
+	}
+	s, err := openRuntime(ctx, dir, operations())
+	if err != nil {
+		return err
+	}
+	return errors.Join(load.Serve(in, out, func(id string) error { return one(ctx, s, id) }), s.Close())
+}
+
+// served is a runtime that serves HTTP on a loopback address, with its client.
+type served struct {
+	client *client.Client
+	stop   context.CancelFunc
+	ended  chan error
+}
+
+func serve(ctx context.Context, dir string) (*served, error) {
+	opts, err := runtimeOptions(dir, operations(), map[string]string{"saga": saga})
+	if err != nil {
+		return nil, err
+	}
+	opts.Listen = "127.0.0.1:0"
+	address := make(chan string, 1)
+	opts.Ready = func(s embedded.Started) { address <- s.Address }
+	ctx, stop := context.WithCancel(ctx)
+	s := &served{stop: stop, ended: make(chan error, 1)}
+	go func() { s.ended <- embedded.Run(ctx, opts) }()
+	select {
+	case err := <-s.ended:
+		stop()
+		return nil, err
+	case url := <-address:
+		if s.client, err = client.New(url); err != nil {
+			return nil, errors.Join(err, s.close())
+		}
+		return s, nil
+	}
+}
+
+// one submits an order by one request and waits for its end by another.
+func (s *served) one(ctx context.Context, id string) error {
+	if _, err := s.client.Submit(ctx, client.Order{ID: id, Workflow: "saga", Content: json.RawMessage(body)}); err != nil {
+		return err
+	}
+	o, err := s.client.Wait(ctx, id)
+	if err == nil && o.State != "Processed" {
+		err = fmt.Errorf("order %s ended %s", id, o.State)
+	}
+	return err
+}
+
+func (s *served) close() error {
+	s.stop()
+	return <-s.ended
+}

@@ -1,0 +1,149 @@
+// Peers measures Stepkeeper beside other engines and beside the floor of the bench: the same saga, the same load
+// driver, the same machine, in turns. Each engine runs with a few settings, and its best one counts. Peers writes the
+// tables of docs/performance.md. It runs on Linux only, because it reads processor time and memory from /proc.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/verify/bench/load"
+)
+
+type options struct {
+	programs, server, out string
+	rounds                int
+	share                 float64
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.programs, "programs", "../../bin", "folder of the programs bench, floor, dbos and restate")
+	flag.StringVar(&o.server, "server", "node_modules/@restatedev/restate-server-linux-x64/bin/restate-server",
+		"program of the Restate server")
+	flag.StringVar(&o.out, "out", "", "document whose tables are replaced; empty prints them")
+	flag.IntVar(&o.rounds, "rounds", 3, "rounds; the medians count")
+	flag.Float64Var(&o.share, "share", 1, "share of the orders that each turn runs, for a quick look")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, o, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o options, w io.Writer) error {
+	if o.rounds < 1 || o.share <= 0 || o.share > 1 {
+		return fmt.Errorf("-rounds is at least 1 and -share above 0 and at most 1, not %d and %g", o.rounds, o.share)
+	}
+	all, err := engines(o)
+	if err != nil {
+		return err
+	}
+	for round := range o.rounds {
+		for i := range all {
+			for k := range all[i].settings {
+				s := &all[i].settings[k]
+				f, err := turn(ctx, all[i], *s, o.share)
+				if err != nil {
+					return fmt.Errorf("%s, %s: %w", all[i].name, s.name, err)
+				}
+				s.turns = append(s.turns, f)
+				fmt.Fprintf(os.Stderr, "round %d: %s, %s: %.0f orders/s, p50 alone %.2f ms\n",
+					round+1, all[i].name, s.name, f.ordersPerS, f.aloneMS)
+			}
+		}
+	}
+	text := tables(all, machine())
+	if o.out == "" {
+		_, err := fmt.Fprint(w, text)
+		return err
+	}
+	return replace(o.out, text)
+}
+
+// turnLimit is the longest time of a turn. Its processes are killed then.
+const turnLimit = 3 * time.Minute
+
+// figures are what one turn found.
+type figures struct {
+	ordersPerS, loadMS, aloneMS, cpuMS, memoryMB, diskKB, readyMS float64
+
+	foreign float64 // share of the machine's processor time that other programs used
+}
+
+// turn starts an engine on an empty folder, measures it and ends it.
+func turn(ctx context.Context, e engine, s setting, share float64) (f figures, err error) {
+	ctx, cancel := context.WithTimeout(ctx, turnLimit)
+	defer cancel()
+	dir, err := os.MkdirTemp("", "stepkeeper-peers-")
+	if err != nil {
+		return f, err
+	}
+	defer os.RemoveAll(dir)
+	start := time.Now()
+	c, err := load.Start(ctx, s.env, e.program, append(s.args, dir)...)
+	if err != nil {
+		return f, err
+	}
+	orders := max(s.concurrency, int(share*float64(e.orders)))
+	f, err = measure(c, orders, s.concurrency, start)
+	f.diskKB = float64(size(dir)) / 1000 / float64(orders+aloneOrders+warmUp(orders, s.concurrency))
+	if closed := c.Close(); err == nil {
+		err = closed
+	}
+	return f, err
+}
+
+// aloneOrders is the number of orders that run one after another.
+const aloneOrders = 200
+
+func warmUp(orders, concurrency int) int { return max(concurrency, orders/10) }
+
+// measure asks for a first order, for orders one after another, and for many at once.
+func measure(c *load.Contestant, orders, concurrency int, start time.Time) (f figures, err error) {
+	if _, err := c.Measure(load.Request{Prefix: "first", Orders: 1, Concurrency: 1}); err != nil {
+		return f, err
+	}
+	f.readyMS = float64(time.Since(start).Microseconds()) / 1000
+	warm := load.Request{Prefix: "warm", Orders: warmUp(orders, concurrency), Concurrency: concurrency}
+	if _, err := c.Measure(warm); err != nil {
+		return f, err
+	}
+	alone, err := c.Measure(load.Request{Prefix: "alone", Orders: aloneOrders, Concurrency: 1})
+	if err != nil {
+		return f, err
+	}
+	began, before, busy := time.Now(), processorTime(c.PID()), machineTime()
+	got, err := c.Measure(load.Request{Prefix: "load", Orders: orders, Concurrency: concurrency})
+	if err != nil {
+		return f, err
+	}
+	cpu := processorTime(c.PID()) - before
+	busy = machineTime() - busy
+	f.aloneMS, f.ordersPerS, f.loadMS = alone.P50MS, got.OrdersPerS, got.P50MS
+	f.cpuMS, f.memoryMB = cpu*1000/float64(orders), peakMemory(c.PID())
+	f.foreign = max(0, busy-cpu) / (time.Since(began).Seconds() * float64(processors()))
+	return f, nil
+}
+
+// size returns the bytes of all files in a folder. A file that goes away meanwhile does not count.
+func size(dir string) (n int64) {
+	_ = filepath.WalkDir(dir, func(_ string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return nil
+		}
+		if info, err := entry.Info(); err == nil {
+			n += info.Size()
+		}
+		return nil
+	})
+	return n
+}
