@@ -71,9 +71,10 @@ func (o Order) MarshalJSON() ([]byte, error) {
 // Receipt says that an order is safe: stored and started, or in the queue that leads there.
 type Receipt struct {
 	OrderID string `json:"orderId"`
-	Known   bool   `json:"known"`            // the same order was there before
-	Queued  bool   `json:"queued,omitempty"` // it is durably in the intake queue (on AWS); what becomes of it shows in its task
-	State   State  `json:"state"`            // "" while it is queued
+	Known   bool   `json:"known"` // the same order was there before
+	// it is durably in the intake queue (on AWS); what becomes of it shows in its task
+	Queued bool  `json:"queued,omitempty"`
+	State  State `json:"state"` // "" while it is queued
 	// Notes say what of the order has no effect where it is handled, for people.
 	Notes []string `json:"notes,omitempty"`
 	// Unattended are the queues of requests that its workflow needs and nothing takes from; of a stack only
@@ -144,7 +145,9 @@ func executor(limit retryLimit) failsafe.Executor[any] {
 		WithMaxDuration(limit.longest).
 		WithBackoff(firstPause, longestPause).
 		WithJitterFactor(pauseJitter).
-		WithDelayFunc(func(exec failsafe.ExecutionAttempt[any]) time.Duration { return askedPause(exec.LastError()) }).
+		WithDelayFunc(func(exec failsafe.ExecutionAttempt[any]) time.Duration {
+			return askedPause(exec.LastError())
+		}).
 		ReturnLastFailure().
 		Build())
 }
@@ -194,13 +197,17 @@ func (c *Client) Workflows(ctx context.Context) ([]Workflow, error) {
 	return again(ctx, c, c.via.Workflows)
 }
 
-// Definition answers a version of a workflow, by its hash or the Latest; ErrNotFound where there is none. Of a stack on AWS that
-// is a version that orders have run.
+// Definition answers a version of a workflow, by its hash or the Latest; ErrNotFound where there is none. Of
+// a stack on AWS that is a version that orders have run.
 func (c *Client) Definition(ctx context.Context, workflow, definition string) (Definition, error) {
-	return again(ctx, c, func(ctx context.Context) (Definition, error) { return c.via.Definition(ctx, workflow, definition) })
+	return again(ctx, c, func(ctx context.Context) (Definition, error) {
+		return c.via.Definition(ctx,
+			workflow, definition)
+	})
 }
 
-// Schedule is a workflow that starts by the clock. It lists the last 20 starts and skipped times; the two counts are of all.
+// Schedule is a workflow that starts by the clock. It lists the last 20 starts and skipped times; the two
+// counts are of all.
 type Schedule struct {
 	Workflow string           `json:"workflow"`
 	Cron     string           `json:"cron"`

@@ -11,9 +11,10 @@ import (
 
 // Kinds of errors, for errors.Is.
 var (
-	ErrNotFound    = errors.New("not found")             // the order is not known
-	ErrInvalid     = errors.New("invalid request")       // it will never be accepted as it is
-	ErrRefused     = errors.New("refused")               // another order of that ID exists, or the state does not allow it
+	ErrNotFound = errors.New("not found")       // the order is not known
+	ErrInvalid  = errors.New("invalid request") // it will never be accepted as it is
+	// another order of that ID exists, or the state does not allow it
+	ErrRefused     = errors.New("refused")
 	ErrForbidden   = errors.New("forbidden")             // the server does not serve this caller
 	ErrBusy        = errors.New("busy")                  // too much work at once; later
 	ErrUnavailable = errors.New("unavailable")           // shutting down, disk full; later
@@ -57,7 +58,9 @@ func (u *Undecided) Error() string {
 	if u.Queued {
 		how = "is queued"
 	}
-	return fmt.Sprintf("command %s of order %q %s, and no verdict of it is known: %v; ask again with the same ID, it is carried out once",
+	return fmt.Sprintf(
+		"command %s of order %q %s, and no verdict of it is known: %v; ask again with the same ID, it is "+
+			"carried out once",
 		u.ID, u.OrderID, how, u.Err)
 }
 
@@ -66,11 +69,12 @@ func (u *Undecided) Unwrap() error { return u.Err }
 
 // doubtful: after that error of a command it may have been taken all the same.
 func doubtful(err error) bool {
-	return slices.ContainsFunc([]error{ErrConnection, ErrAnswer, context.Canceled, context.DeadlineExceeded}, func(kind error) bool { return errors.Is(err, kind) })
+	return slices.ContainsFunc([]error{ErrConnection, ErrAnswer, context.Canceled, context.DeadlineExceeded},
+		func(kind error) bool { return errors.Is(err, kind) })
 }
 
-// codeStoreDamaged is the code of a server whose data is damaged. A later attempt fails too, until a person has
-// restored the data.
+// codeStoreDamaged is the code of a server whose data is damaged. A later attempt fails too, until a person
+// has restored the data.
 const codeStoreDamaged = "store-damaged"
 
 func (e *Error) kind() error {

@@ -158,7 +158,8 @@ func (h *overHTTP) Stream(ctx context.Context, next func() ([]byte, bool), answe
 			return fmt.Errorf("%w in the stream of orders: %w", ErrAnswer, err)
 		}
 		if p := l.Error; p != nil {
-			l.Err = &Error{Status: p.Status, Code: p.Code, Title: p.Title, Detail: p.Detail, Field: p.Field, RetryAfter: retryAfter(p.RetryAfter)}
+			l.Err = &Error{Status: p.Status, Code: p.Code, Title: p.Title, Detail: p.Detail, Field: p.Field,
+				RetryAfter: retryAfter(p.RetryAfter)}
 		}
 		if err := answer(l.Result); err != nil {
 			return err

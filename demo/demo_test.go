@@ -44,7 +44,8 @@ func TestFile(t *testing.T) {
 	}
 	orders, again, other, refused := read()
 	if len(orders) != 980 || again != 2 || other != 2 {
-		t.Errorf("%d orders, %d again, %d with other content; want 980 (one of an unknown workflow), 2, 2", len(orders), again, other)
+		t.Errorf("%d orders, %d again, %d with other content; want 980 (one of an unknown workflow), 2, 2",
+			len(orders), again, other)
 	}
 	for _, want := range []string{
 		"missing-field orderId", "invalid-field orderId", "invalid-field workflow", "invalid-field schema",
@@ -101,7 +102,9 @@ func TestVariety(t *testing.T) {
 		count(&got.several, len(o.Items) > 1)
 		count(&got.digital, !physical)
 		count(&got.high, s.Priority == "high")
-		count(&got.badCard, strings.HasPrefix(o.Payment.Card, "tok_declined") || strings.HasPrefix(o.Payment.Card, "tok_expired") || strings.HasPrefix(o.Payment.Card, "tok_empty"))
+		count(&got.badCard, strings.HasPrefix(o.Payment.Card, "tok_declined") ||
+			strings.HasPrefix(o.Payment.Card, "tok_expired") ||
+			strings.HasPrefix(o.Payment.Card, "tok_empty"))
 		count(&got.unserved, o.ShipTo != nil && o.ShipTo.Country == "AQ")
 		count(&got.foreign, strings.IndexFunc(o.Customer.Name, func(r rune) bool { return r > 127 }) >= 0)
 	}
@@ -109,8 +112,10 @@ func TestVariety(t *testing.T) {
 		t.Errorf("%d countries, %d currencies; want at least 15 and 12", len(countries), len(currencies))
 	}
 	for name, n := range map[string]int{
-		"several items": got.several / 30, "digital only": got.digital / 10, "high priority": got.high / 3, "bad card": got.badCard / 2,
-		"sold out": got.soldOut, "limited": got.limited / 3, "country not served": got.unserved / 1, "names beyond ASCII": got.foreign / 30,
+		"several items": got.several / 30, "digital only": got.digital / 10, "high priority": got.high / 3,
+		"bad card": got.badCard / 2,
+		"sold out": got.soldOut, "limited": got.limited / 3, "country not served": got.unserved / 1,
+		"names beyond ASCII": got.foreign / 30,
 	} {
 		if n < 8 {
 			t.Errorf("too few orders with %s: %+v", name, got)

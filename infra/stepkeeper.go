@@ -60,8 +60,10 @@ func NewStepkeeper(scope constructs.Construct, id string, props *Props) *Stepkee
 	}
 	s := &Stepkeeper{
 		Construct: constructs.NewConstruct(scope, jsii.String(id)), props: complete, assets: assets,
-		ledgers: map[string]awsdynamodb.ITableV2{}, queues: map[string]*queue{}, roles: map[string]awsiam.IRole{},
-		functions: map[string]awslambda.IFunction{}, senders: map[string][]*string{}, refusals: map[string]awsiam.PolicyStatement{},
+		ledgers: map[string]awsdynamodb.ITableV2{}, queues: map[string]*queue{},
+		roles:     map[string]awsiam.IRole{},
+		functions: map[string]awslambda.IFunction{}, senders: map[string][]*string{},
+		refusals:  map[string]awsiam.PolicyStatement{},
 		senderIDs: map[string][]string{}, environments: map[string]func() any{},
 	}
 	if err := s.build(); err != nil {
@@ -78,8 +80,11 @@ func (s *Stepkeeper) build() error {
 	for _, w := range s.assets.warnings {
 		s.warn("workflow", "%s", w)
 	}
-	if all := s.props.outsiders(); len(all) > 0 && *awscdk.Token_IsUnresolved(awscdk.Stack_Of(s.Construct).Account()) {
-		s.warn("account", "%s of account %s, and works in no stack of another one: set StackProps.Env, so that this is checked", all[0].what, all[0].account)
+	if all := s.props.outsiders(); len(all) > 0 &&
+		*awscdk.Token_IsUnresolved(awscdk.Stack_Of(s.Construct).Account()) {
+		s.warn("account",
+			"%s of account %s, and works in no stack of another one: set StackProps.Env, so that this is "+
+				"checked", all[0].what, all[0].account)
 	}
 	s.addKey()
 	s.addTables()

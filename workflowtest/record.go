@@ -77,7 +77,8 @@ func (r *Run) stepped(was, now *core.Step) {
 		r.note("%s: %s, attempt %d", now.Name, now.State, now.Attempt)
 	case core.Pending:
 		if now.Attempted() {
-			r.note("%s: waits for another attempt until %s, failures so far: %d", now.Name, r.w.since(now.WakeAt.Std()), now.FailureCount)
+			r.note("%s: waits for another attempt until %s, failures so far: %d", now.Name,
+				r.w.since(now.WakeAt.Std()), now.FailureCount)
 		}
 	case core.Waiting:
 		r.note("%s: waits until %s", now.Name, r.w.since(now.WakeAt.Std()))

@@ -32,7 +32,8 @@ func (a *Agent) On(operation string) *Operation {
 		found = found || name == operation
 	}
 	if !found {
-		a.w.t.Fatalf("the workflow %s never asks agent %s for %q; its operations are %s", a.w.def.Name, a.name, operation, strings.Join(known, ", "))
+		a.w.t.Fatalf("the workflow %s never asks agent %s for %q; its operations are %s", a.w.def.Name,
+			a.name, operation, strings.Join(known, ", "))
 	}
 	o := &Operation{w: a.w}
 	a.scripts[operation] = o

@@ -69,7 +69,8 @@ func made(t testing.TB, name string, def *core.Definition, problems source.Probl
 	t.Helper()
 	usable(t, name, def, problems)
 	w := &Workflow{
-		t: t, def: def, defs: map[string]*core.Definition{}, clock: memory.NewClock(Start), store: memory.NewStore(1),
+		t: t, def: def, defs: map[string]*core.Definition{}, clock: memory.NewClock(Start),
+		store:  memory.NewStore(1),
 		agents: map[string]*Agent{}, runs: map[string]*Run{},
 	}
 	w.wire()
@@ -146,7 +147,8 @@ func (w *Workflow) uses(def *core.Definition) {
 func (w *Workflow) wire() {
 	w.uses(w.def)
 	slices.Sort(w.names)
-	configs := []memory.QueueConfig{{Name: port.Replies}, {Name: port.Control}, {Name: port.Tasks}, {Name: port.Quarantine}, {Name: replyTo}}
+	configs := []memory.QueueConfig{{Name: port.Replies}, {Name: port.Control}, {Name: port.Tasks},
+		{Name: port.Quarantine}, {Name: replyTo}}
 	for _, name := range w.names {
 		configs = append(configs, memory.QueueConfig{Name: port.Requests(name)})
 	}
@@ -155,7 +157,8 @@ func (w *Workflow) wire() {
 	w.must(err)
 	quiet := slog.New(slog.DiscardHandler)
 	st := state.New(state.Config{
-		Store: w.store, Definitions: memory.NewDefinitions(), Compile: workflow.Decode, Encode: workflow.Encode,
+		Store: w.store, Definitions: memory.NewDefinitions(), Compile: workflow.Decode,
+		Encode: workflow.Encode,
 		Current: func(name string) *core.Definition {
 			if name != w.def.Name {
 				return nil
@@ -165,7 +168,8 @@ func (w *Workflow) wire() {
 		OnCommit: w.committed,
 	})
 	parts := engine.Parts{
-		State: st, Queues: w.queues, Alerts: alerts{w}, Leases: memory.NewLeases(), Clock: w.clock, Name: "scheduler", Logger: quiet,
+		State: st, Queues: w.queues, Alerts: alerts{w}, Leases: memory.NewLeases(), Clock: w.clock,
+		Name: "scheduler", Logger: quiet,
 		Tokens: func(context.Context, bool) (core.Tokens, error) { return token.Fixed(false), nil },
 	}
 	w.scheduler = scheduler.New(scheduler.Config{Parts: parts})

@@ -22,15 +22,19 @@ import (
 const (
 	// missedSweepsAllowed: the schedule may be late, and one sweep may fail.
 	missedSweepsAllowed = 3
-	// overdueAllowed is how late a task may be, beyond one interval of sweeps: Tuning.OldestOverdue's default.
+	// overdueAllowed is how late a task may be, beyond one interval of sweeps: Tuning.OldestOverdue's
+	// default.
 	overdueAllowed = 4 * time.Minute
 )
 
 // Checks looks at what has to be right for the stack to carry orders on; it sends and changes nothing.
 func (t *transport) Checks(ctx context.Context) ([]client.Check, error) {
-	checks := []client.Check{{Name: "stack", Result: client.CheckOK, Text: fmt.Sprintf("%s in %s has %s and %s",
-		t.Outputs.Stack, t.Outputs.Region, view.Count(len(t.Outputs.Workflows), "workflow"), view.Count(len(t.Outputs.Requests), "agent"))}}
-	checks = append(checks, t.checkAccess(ctx), t.checkSend(ctx), client.CheckRelease("the stack", t.Outputs.Release, view.Built()))
+	checks := []client.Check{{Name: "stack", Result: client.CheckOK,
+		Text: fmt.Sprintf("%s in %s has %s and %s",
+			t.Outputs.Stack, t.Outputs.Region, view.Count(len(t.Outputs.Workflows), "workflow"),
+			view.Count(len(t.Outputs.Requests), "agent"))}}
+	checks = append(checks, t.checkAccess(ctx), t.checkSend(ctx),
+		client.CheckRelease("the stack", t.Outputs.Release, view.Built()))
 	unattended, err := t.Unattended(ctx, "")
 	if err != nil {
 		checks = append(checks, client.NotChecked("queues", err))
@@ -58,10 +62,13 @@ func (t *transport) checkAccess(ctx context.Context) client.Check {
 		errs = append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {
-		return client.Check{Name: "access", Result: client.CheckFailed, Text: strings.ReplaceAll(err.Error(), "\n", "; "),
-			Fix: "use credentials that may read them: attach the policy " + t.Outputs.Operator + " to their role"}
+		return client.Check{Name: "access", Result: client.CheckFailed,
+			Text: strings.ReplaceAll(err.Error(), "\n", "; "),
+			Fix: "use credentials that may read them: attach the policy " + t.Outputs.Operator +
+				" to their role"}
 	}
-	return client.Check{Name: "access", Result: client.CheckOK, Text: "orders, tasks and the index can be read"}
+	return client.Check{Name: "access", Result: client.CheckOK,
+		Text: "orders, tasks and the index can be read"}
 }
 
 // checkSweeps finds out when the Supervisor last came, and how late the latest task is.
@@ -69,7 +76,8 @@ func (t *transport) checkSweeps(ctx context.Context) []client.Check {
 	if t.Sweeps == nil {
 		return nil
 	}
-	fix := "look at the alarm NoSweeps, at the schedule in EventBridge Scheduler, and at the log of the Supervisor"
+	fix := "look at the alarm NoSweeps, at the schedule in EventBridge Scheduler, and at the log of the " +
+		"Supervisor"
 	var last, oldest time.Time
 	now := time.Now()
 	for shard := range t.Outputs.Shards {
@@ -88,18 +96,23 @@ func (t *transport) checkSweeps(ctx context.Context) []client.Check {
 			oldest = due[0].At
 		}
 	}
-	sweeps := client.Check{Name: "sweeps", Result: client.CheckOK, Text: fmt.Sprintf("the Supervisor has come within the last %s", missedSweepsAllowed*t.Outputs.SweepInterval)}
+	sweeps := client.Check{Name: "sweeps", Result: client.CheckOK,
+		Text: fmt.Sprintf("the Supervisor has come within the last %s",
+			missedSweepsAllowed*t.Outputs.SweepInterval)}
 	switch since := now.Sub(last).Round(time.Second); {
 	case last.IsZero():
-		sweeps = client.Check{Name: "sweeps", Result: client.CheckFailed, Text: "the Supervisor has never come", Fix: fix}
+		sweeps = client.Check{Name: "sweeps", Result: client.CheckFailed,
+			Text: "the Supervisor has never come", Fix: fix}
 	case since > missedSweepsAllowed*t.Outputs.SweepInterval:
-		sweeps = client.Check{Name: "sweeps", Result: client.CheckFailed, Text: fmt.Sprintf("the Supervisor last came %s ago", since), Fix: fix}
+		sweeps = client.Check{Name: "sweeps", Result: client.CheckFailed,
+			Text: fmt.Sprintf("the Supervisor last came %s ago", since), Fix: fix}
 	}
 	overdue := client.Check{Name: "overdue", Result: client.CheckOK, Text: "no order waits for a sweep"}
 	if late := now.Sub(oldest).Round(time.Second); !oldest.IsZero() {
 		overdue.Text = fmt.Sprintf("the oldest entry is %s past its complete-by time", late)
 		if late > overdueAllowed+t.Outputs.SweepInterval {
-			overdue.Result, overdue.Fix = client.CheckFailed, "look at the alarms of the Scheduler's queues, and at the log of the Supervisor"
+			overdue.Result, overdue.Fix = client.CheckFailed,
+				"look at the alarms of the Scheduler's queues, and at the log of the Supervisor"
 		}
 	}
 	return []client.Check{sweeps, overdue}
@@ -115,25 +128,32 @@ func (t *transport) checkDefinitions(ctx context.Context) client.Check {
 		case errors.Is(err, client.ErrForbidden), ctx.Err() != nil:
 			return client.NotChecked("definitions", err)
 		case !errors.Is(err, port.ErrNotFound): // no order of it has come yet
-			return client.Check{Name: "definitions", Result: client.CheckFailed, Text: fmt.Sprintf("that of %s cannot be read: %v", name, err),
-				Fix: "use the stepkeeper that the stack was deployed with"}
+			return client.Check{Name: "definitions", Result: client.CheckFailed,
+				Text: fmt.Sprintf("that of %s cannot be read: %v", name, err),
+				Fix:  "use the stepkeeper that the stack was deployed with"}
 		}
 	}
-	return client.Check{Name: "definitions", Result: client.CheckOK, Text: fmt.Sprintf("%d of %d are stored and can be read; each is stored with its first order", stored, len(t.Outputs.Workflows))}
+	return client.Check{Name: "definitions", Result: client.CheckOK,
+		Text: fmt.Sprintf("%d of %d are stored and can be read; each is stored with its first order", stored,
+			len(t.Outputs.Workflows))}
 }
 
-// checkAccount compares the account's limits of Lambda with what the functions may need, and AWS's clock with the one here.
+// checkAccount compares the account's limits of Lambda with what the functions may need, and AWS's clock with
+// the one here.
 func (t *transport) checkAccount(ctx context.Context) []client.Check {
 	if t.Lambda == nil {
 		return nil
 	}
 	room, metadata, err := roomOf(ctx, t.Lambda, t.Outputs)
 	if err != nil {
-		return []client.Check{client.NotChecked("concurrency", err), client.NotChecked("code storage", err), t.checkClock(ctx)}
+		return []client.Check{client.NotChecked("concurrency", err), client.NotChecked("code storage", err),
+			t.checkClock(ctx)}
 	}
 	c := client.Check{Name: "concurrency", Result: client.CheckOK, Text: room.String()}
 	if !room.Fits() {
-		c.Result, c.Fix = client.CheckFailed, "ask for a higher quota (Service Quotas: AWS Lambda, Concurrent executions), or lower MaxConcurrency and deploy again"
+		c.Result, c.Fix = client.CheckFailed,
+			"ask for a higher quota (Service Quotas: AWS Lambda, Concurrent executions), or lower "+
+				"MaxConcurrency and deploy again"
 		c.Text += ": what does not fit is throttled, its messages come back late and may become dead letters"
 	}
 	return []client.Check{c, room.codeStorage(), clockOf(metadata)}
@@ -147,11 +167,13 @@ func (t *transport) checkClock(ctx context.Context) client.Check {
 		}
 		m, err := t.Lambda.GetEventSourceMapping(ctx, &lambda.GetEventSourceMappingInput{UUID: &uuid})
 		if err != nil {
-			return client.NotChecked("clock", failed(ctx, use{"lambda:GetEventSourceMapping", "an event source mapping", t.Outputs.Operator}, err))
+			return client.NotChecked("clock", failed(ctx,
+				use{"lambda:GetEventSourceMapping", "an event source mapping", t.Outputs.Operator}, err))
 		}
 		return clockOf(m.ResultMetadata)
 	}
-	return client.NotChecked("clock", refusal(http.StatusBadRequest, codeNotOnStack, "nothing of the stack could be asked for the time"))
+	return client.NotChecked("clock",
+		refusal(http.StatusBadRequest, codeNotOnStack, "nothing of the stack could be asked for the time"))
 }
 
 func clockOf(m middleware.Metadata) client.Check {

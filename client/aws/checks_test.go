@@ -40,7 +40,8 @@ func (s *supervisor) LeaseUntil(_ context.Context, name string) (time.Time, erro
 	return s.last, s.err
 }
 
-func (s *supervisor) Due(_ context.Context, b port.Bucket, shard int, before time.Time, _ *port.Due, _ int) ([]port.Due, error) {
+func (s *supervisor) Due(_ context.Context, b port.Bucket, shard int, before time.Time, _ *port.Due,
+	_ int) ([]port.Due, error) {
 	if b != port.DueBucket || shard != 2 || s.due.IsZero() || s.due.After(before) {
 		return nil, nil
 	}
@@ -60,7 +61,8 @@ type account struct {
 	written           float64
 }
 
-func (a *account) GetCallerIdentity(context.Context, *sts.GetCallerIdentityInput, ...func(*sts.Options)) (*sts.GetCallerIdentityOutput, error) {
+func (a *account) GetCallerIdentity(context.Context, *sts.GetCallerIdentityInput,
+	...func(*sts.Options)) (*sts.GetCallerIdentityOutput, error) {
 	return &sts.GetCallerIdentityOutput{Arn: &a.caller}, nil
 }
 
@@ -74,17 +76,20 @@ func (a *account) role(
 	return &iam.GetRoleOutput{Role: &iamtypes.Role{Arn: &arn}}, nil
 }
 
-func (a *account) may(_ context.Context, in *iam.SimulatePrincipalPolicyInput, _ ...func(*iam.Options)) (*iam.SimulatePrincipalPolicyOutput, error) {
+func (a *account) may(_ context.Context, in *iam.SimulatePrincipalPolicyInput,
+	_ ...func(*iam.Options)) (*iam.SimulatePrincipalPolicyOutput, error) {
 	if a.noIAM {
 		return nil, errors.New("no simulation of " + *in.PolicySourceArn)
 	}
 	out := &iam.SimulatePrincipalPolicyOutput{}
 	for _, queue := range in.ResourceArns {
 		decision := iamtypes.PolicyEvaluationDecisionTypeAllowed
-		if a.denied != "" && strings.HasSuffix(queue, a.denied) || !slices.Equal(in.ActionNames, []string{"sqs:SendMessage"}) {
+		if a.denied != "" && strings.HasSuffix(queue, a.denied) ||
+			!slices.Equal(in.ActionNames, []string{"sqs:SendMessage"}) {
 			decision = iamtypes.PolicyEvaluationDecisionTypeImplicitDeny
 		}
-		out.EvaluationResults = append(out.EvaluationResults, iamtypes.EvaluationResult{EvalResourceName: &queue, EvalDecision: decision})
+		out.EvaluationResults = append(out.EvaluationResults,
+			iamtypes.EvaluationResult{EvalResourceName: &queue, EvalDecision: decision})
 	}
 	if a.denied == "none" {
 		out.EvaluationResults = out.EvaluationResults[1:]
@@ -92,14 +97,16 @@ func (a *account) may(_ context.Context, in *iam.SimulatePrincipalPolicyInput, _
 	return out, nil
 }
 
-func (a *account) DescribeLimits(context.Context, *dynamodb.DescribeLimitsInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeLimitsOutput, error) {
+func (a *account) DescribeLimits(context.Context, *dynamodb.DescribeLimitsInput,
+	...func(*dynamodb.Options)) (*dynamodb.DescribeLimitsOutput, error) {
 	if a.noLimits {
 		return nil, errors.New("AccessDenied")
 	}
 	return &dynamodb.DescribeLimitsOutput{TableMaxWriteCapacityUnits: &a.tableLimit}, nil
 }
 
-func (a *account) GetAccountSettings(context.Context, *lambda.GetAccountSettingsInput, ...func(*lambda.Options)) (*lambda.GetAccountSettingsOutput, error) {
+func (a *account) GetAccountSettings(context.Context, *lambda.GetAccountSettingsInput,
+	...func(*lambda.Options)) (*lambda.GetAccountSettingsOutput, error) {
 	if a.limit == 0 {
 		return nil, errors.New("AccessDenied")
 	}
@@ -157,7 +164,9 @@ func TestChecks(t *testing.T) {
 		{"nothing is wrong", func(*stacktest.Deployment, *supervisor, *account) {}, "", "", "", ""},
 		{"a mapping is off", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
 			w.Parts.Outputs.Mappings = map[string]string{port.Intake: "m-intake"}
-		}, "queue intake", client.CheckFailed, "nothing takes from it, 0 waiting: its event source mapping is disabled", "--uuid m-intake --enabled"},
+		}, "queue intake", client.CheckFailed,
+			"nothing takes from it, 0 waiting: its event source mapping is disabled",
+			"--uuid m-intake --enabled"},
 		{"a queue may not be looked at", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
 			w.Parts.Outputs.Requests = map[string]string{"mail": "url"}
 			w.Parts.Queues = counted{
@@ -169,13 +178,15 @@ func TestChecks(t *testing.T) {
 				},
 			}
 		}, "queues", client.CheckUnknown, "requests-mail", ""},
-		{"the Supervisor never came", func(_ *stacktest.Deployment, s *supervisor, _ *account) { s.last = time.Time{} },
+		{"the Supervisor never came",
+			func(_ *stacktest.Deployment, s *supervisor, _ *account) { s.last = time.Time{} },
 			"sweeps", client.CheckFailed, "has never come", "NoSweeps"},
 		{"the Supervisor does not come any more", func(_ *stacktest.Deployment, s *supervisor, _ *account) {
 			s.last = time.Now().Add(-3*time.Minute - 10*time.Second)
 		},
 			"sweeps", client.CheckFailed, "last came 3m10s ago", "NoSweeps"},
-		{"the leases cannot be read", func(_ *stacktest.Deployment, s *supervisor, _ *account) { s.err = errors.New("denied") },
+		{"the leases cannot be read",
+			func(_ *stacktest.Deployment, s *supervisor, _ *account) { s.err = errors.New("denied") },
 			"sweeps", client.CheckUnknown, "denied", ""},
 		{"a task is late", func(_ *stacktest.Deployment, s *supervisor, _ *account) {
 			s.due = time.Now().Add(-5*time.Minute - 20*time.Second)
@@ -186,76 +197,110 @@ func TestChecks(t *testing.T) {
 			w.Parts.Outputs.Workflows = map[string]string{"Order": "hash"}
 		}, "definitions", client.CheckFailed, "that of Order cannot be read", "deployed with"},
 		{"the account is small", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.limit = 9 },
-			"concurrency", client.CheckFailed, "10 at a time, and the account allows 9 in this Region: what does not fit is throttled", "higher quota"},
-		{"others have reserved what the functions need", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.limit, a.unreserved = 1000, 7 },
-			"concurrency", client.CheckFailed, "may run 8 at a time, and the account leaves them 7 of its 1000", "higher quota"},
-		{"the code storage is nearly full", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.code = 80 },
-			"code storage", client.CheckFailed, "have 80 MB, and AWS Lambda keeps 100 MB", "Function and layer storage"},
-		{"the stack is of older code", func(w *stacktest.Deployment, _ *supervisor, _ *account) { w.Parts.Outputs.Release.Messages-- },
-			"version", client.CheckFailed, "the stack was built from v1.2.3", "use the stepkeeper that the stack was built from"},
-		{"the stack is of newer code", func(w *stacktest.Deployment, _ *supervisor, _ *account) { w.Parts.Outputs.Release.Tasks++ },
-			"version", client.CheckFailed, "what only the newer one writes cannot be read", "update the stack"},
-		{"the stack has no such output", func(w *stacktest.Deployment, _ *supervisor, _ *account) { w.Parts.Outputs.Release = view.Release{} },
+			"concurrency", client.CheckFailed,
+			"10 at a time, and the account allows 9 in this Region: what does not fit is throttled",
+			"higher quota"},
+		{"others have reserved what the functions need",
+			func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.limit, a.unreserved = 1000, 7 },
+			"concurrency", client.CheckFailed,
+			"may run 8 at a time, and the account leaves them 7 of its 1000", "higher quota"},
+		{"the code storage is nearly full",
+			func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.code = 80 },
+			"code storage", client.CheckFailed, "have 80 MB, and AWS Lambda keeps 100 MB",
+			"Function and layer storage"},
+		{"the stack is of older code",
+			func(w *stacktest.Deployment, _ *supervisor, _ *account) { w.Parts.Outputs.Release.Messages-- },
+			"version", client.CheckFailed, "the stack was built from v1.2.3",
+			"use the stepkeeper that the stack was built from"},
+		{"the stack is of newer code",
+			func(w *stacktest.Deployment, _ *supervisor, _ *account) { w.Parts.Outputs.Release.Tasks++ },
+			"version", client.CheckFailed, "what only the newer one writes cannot be read",
+			"update the stack"},
+		{"the stack has no such output", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
+			w.Parts.Outputs.Release = view.Release{}
+		},
 			"version", client.CheckUnknown, "not checked: the stack does not say", "update"},
-		{"orders may not be sent", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.denied = ":7:Intake" },
-			"send", client.CheckFailed, "IAM does not allow arn:aws:iam::7:role/ops to send to the queue intake (implicitDeny)", "arn:aws:iam::1:policy/App"},
+		{"orders may not be sent",
+			func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.denied = ":7:Intake" },
+			"send", client.CheckFailed,
+			"IAM does not allow arn:aws:iam::7:role/ops to send to the queue intake (implicitDeny)",
+			"arn:aws:iam::1:policy/App"},
 		{"orders of high priority may not be sent", func(w *stacktest.Deployment, _ *supervisor, a *account) {
-			w.Parts.Outputs.High, a.denied = map[string]string{port.Intake: "https://sqs/7/IntakeHigh"}, ":7:IntakeHigh"
+			w.Parts.Outputs.High, a.denied = map[string]string{port.Intake: "https://sqs/7/IntakeHigh"},
+				":7:IntakeHigh"
 		}, "send", client.CheckFailed, "to the queue intake-high", ""},
-		{"commands may not be sent", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.denied = "us-east-1:7:Control" },
+		{"commands may not be sent",
+			func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.denied = "us-east-1:7:Control" },
 			"send", client.CheckFailed, "to the queue control", ""},
 		{"IAM may not be asked", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.noIAM = true },
 			"send", client.CheckUnknown, "not checked: ", ""},
-		{"IAM leaves a queue out", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.denied = "none" },
+		{"IAM leaves a queue out",
+			func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.denied = "none" },
 			"send", client.CheckUnknown, "did not answer for 1 of 2", ""},
-		{"a role of single sign-on may send nothing", func(_ *stacktest.Deployment, _ *supervisor, a *account) {
-			a.caller, a.denied = "arn:aws:sts::7:assumed-role/AWSReservedSSO_Admin_abc/ann", "Intake"
-			a.roles = map[string]string{"AWSReservedSSO_Admin_abc": "arn:aws:iam::7:role" +
-				"/aws-reserved/sso.amazonaws.com/eu-west-1/AWSReservedSSO_Admin_abc"}
-		}, "send", client.CheckFailed, "IAM does not allow arn:aws:iam::7:role/aws-reserved/sso.amazonaws.com" +
-			"/eu-west-1/AWSReservedSSO_Admin_abc to send", ""},
+		{"a role of single sign-on may send nothing",
+			func(_ *stacktest.Deployment, _ *supervisor, a *account) {
+				a.caller, a.denied = "arn:aws:sts::7:assumed-role/AWSReservedSSO_Admin_abc/ann", "Intake"
+				a.roles = map[string]string{"AWSReservedSSO_Admin_abc": "arn:aws:iam::7:role" +
+					"/aws-reserved/sso.amazonaws.com/eu-west-1/AWSReservedSSO_Admin_abc"}
+			}, "send", client.CheckFailed,
+			"IAM does not allow arn:aws:iam::7:role/aws-reserved/sso.amazonaws.com" +
+				"/eu-west-1/AWSReservedSSO_Admin_abc to send", ""},
 		{"a role with a path may send nothing", func(_ *stacktest.Deployment, _ *supervisor, a *account) {
 			a.denied, a.roles = "Intake", map[string]string{"ops": "arn:aws:iam::7:role/teams/ops"}
 		}, "send", client.CheckFailed, "IAM does not allow arn:aws:iam::7:role/teams/ops to send", ""},
-		{"the path of a role of single sign-on may not be asked", func(_ *stacktest.Deployment, _ *supervisor, a *account) {
-			a.caller = "arn:aws:sts::7:assumed-role/AWSReservedSSO_Admin_abc/ann"
-		}, "send", client.CheckUnknown, "the path of the role AWSReservedSSO_Admin_abc of single sign-on is not known", ""},
-		{"the account itself calls", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.caller = "arn:aws:iam::7:root" },
+		{"the path of a role of single sign-on may not be asked",
+			func(_ *stacktest.Deployment, _ *supervisor, a *account) {
+				a.caller = "arn:aws:sts::7:assumed-role/AWSReservedSSO_Admin_abc/ann"
+			}, "send", client.CheckUnknown,
+			"the path of the role AWSReservedSSO_Admin_abc of single sign-on is not known", ""},
+		{"the account itself calls",
+			func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.caller = "arn:aws:iam::7:root" },
 			"send", client.CheckUnknown, "neither a role nor a user", ""},
-		{"a queue is nearly full of messages in flight", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
-			w.Parts.Outputs.Requests = map[string]string{"mail": "url"}
-			w.Parts.Queues = counted{
-				w.Parts.Queues,
-				map[string]func() (port.Depth, error){
-					port.Requests("mail"): func() (port.Depth, error) {
-						return port.Depth{InFlight: 96_000}, nil
+		{"a queue is nearly full of messages in flight",
+			func(w *stacktest.Deployment, _ *supervisor, _ *account) {
+				w.Parts.Outputs.Requests = map[string]string{"mail": "url"}
+				w.Parts.Queues = counted{
+					w.Parts.Queues,
+					map[string]func() (port.Depth, error){
+						port.Requests("mail"): func() (port.Depth, error) {
+							return port.Depth{InFlight: 96_000}, nil
+						},
 					},
-				},
-			}
-		}, "messages in flight", client.CheckFailed, "at most 96000, in requests-mail; SQS allows 120000", "receive less at a time"},
-		{"a queue's messages in flight cannot be counted", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
-			w.Parts.Queues = counted{
-				w.Parts.Queues,
-				map[string]func() (port.Depth, error){
-					port.Replies: func() (port.Depth, error) {
-						return port.Depth{}, errors.New("AccessDenied")
+				}
+			}, "messages in flight", client.CheckFailed, "at most 96000, in requests-mail; SQS allows 120000",
+			"receive less at a time"},
+		{"a queue's messages in flight cannot be counted",
+			func(w *stacktest.Deployment, _ *supervisor, _ *account) {
+				w.Parts.Queues = counted{
+					w.Parts.Queues,
+					map[string]func() (port.Depth, error){
+						port.Replies: func() (port.Depth, error) {
+							return port.Depth{}, errors.New("AccessDenied")
+						},
 					},
-				},
-			}
-		}, "messages in flight", client.CheckUnknown, "not checked: ", ""},
-		{"a table is written to as fast as the account may", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.written = 80 * 60 },
+				}
+			}, "messages in flight", client.CheckUnknown, "not checked: ", ""},
+		{"a table is written to as fast as the account may",
+			func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.written = 80 * 60 },
 			"table writes", client.CheckFailed,
-			"at most 80 units a second in the last hour, of a table or its index; the quota is 100 (of this account)",
+			"at most 80 units a second in the last hour, of a table or its index; the quota is 100 (of " +
+				"this account)",
 			"Table-level write throughput limit"},
-		{"the limits of tables may not be asked", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.noLimits, a.written = true, 32_000*60 },
-			"table writes", client.CheckFailed, "the quota is 40000 (AWS's default, because dynamodb:DescribeLimits is not allowed)", "higher quota"},
+		{"the limits of tables may not be asked", func(_ *stacktest.Deployment, _ *supervisor, a *account) {
+			a.noLimits, a.written = true, 32_000*60
+		},
+			"table writes", client.CheckFailed,
+			"the quota is 40000 (AWS's default, because dynamodb:DescribeLimits is not allowed)",
+			"higher quota"},
 		{"metrics may not be read", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
 			w.Parts.Metrics = &watch{err: errors.New("denied")}
 		},
 			"table writes", client.CheckUnknown, "not checked: ", ""},
-		{"the account may not be asked", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.limit = 0 },
+		{"the account may not be asked",
+			func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.limit = 0 },
 			"concurrency", client.CheckUnknown, "AccessDenied", ""},
-		{"the tables may not be read", func(w *stacktest.Deployment, _ *supervisor, _ *account) { w.Parts.Tasks = deniedTasks{} },
+		{"the tables may not be read",
+			func(w *stacktest.Deployment, _ *supervisor, _ *account) { w.Parts.Tasks = deniedTasks{} },
 			"access", client.CheckFailed, "Denied", "arn:aws:iam::1:policy/Op"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -280,7 +325,8 @@ func TestChecks(t *testing.T) {
 			o.Release = view.Built()
 			o.Release.Version = "v1.2.3"
 			o.Dead = map[string]string{port.Intake: "url"}
-			o.Intake, o.Control, o.Application = "https://sqs/7/Intake", "https://sqs/7/Control", "arn:aws:iam::1:policy/App"
+			o.Intake, o.Control, o.Application = "https://sqs/7/Intake", "https://sqs/7/Control",
+				"arn:aws:iam::1:policy/App"
 			none := func() (port.Depth, error) { return port.Depth{}, nil }
 			w.Parts.Queues = counted{
 				w.Parts.Queues,
@@ -331,7 +377,8 @@ func TestChecks(t *testing.T) {
 				}
 				return
 			}
-			if found := find(t, checks, c.check); found.Result != c.result || !strings.Contains(found.Text, c.text) || !strings.Contains(found.Fix, c.fix) {
+			if found := find(t, checks, c.check); found.Result != c.result ||
+				!strings.Contains(found.Text, c.text) || !strings.Contains(found.Fix, c.fix) {
 				t.Errorf("%+v; want it %s, %q, %q", found, c.result, c.text, c.fix)
 			}
 		})
@@ -355,7 +402,8 @@ func (deniedTasks) Content(context.Context, string, string) ([]byte, error) {
 func (deniedTasks) Ended(context.Context, string) (bool, error)         { return false, nil }
 func (deniedTasks) List(context.Context, port.Query) (port.Page, error) { return port.Page{}, nil }
 
-// Through the SDK: dead letters of each queue are counted and reported with their age, and the clock is AWS's.
+// Through the SDK: dead letters of each queue are counted and reported with their age, and the clock is
+// AWS's.
 func TestChecksOfDeadLetters(t *testing.T) {
 	c, open := stackOf(t)
 	count := depths(map[string]int{"EngineRequestsPaymentDeadUrl": 2, "EngineQuarantineUrl": 1})
@@ -384,7 +432,8 @@ func TestChecksOfDeadLetters(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	for _, check := range checks {
-		if strings.HasPrefix(check.Name, "dead letters of") && check.Name != "dead letters of requests-payment" {
+		if strings.HasPrefix(check.Name, "dead letters of") &&
+			check.Name != "dead letters of requests-payment" {
 			t.Errorf("%+v", check)
 		}
 	}
@@ -396,7 +445,8 @@ func TestDeadLettersOfTheOutputs(t *testing.T) {
 	values["EngineMappings"], values["EngineSweepSeconds"] = "requests-card-payment=x", "120"
 	values["EngineRequestsCardPaymentUrl"], values["EngineRequestsCardPaymentDeadUrl"] = "u", "u-dead"
 	o, err := aws.ReadOutputs(values, "")
-	if err != nil || o.Dead["requests-card-payment"] != "u-dead" || o.Dead["intake"] != "https://x/EngineIntakeDeadUrl" || o.Dead["quarantine"] == "" ||
+	if err != nil || o.Dead["requests-card-payment"] != "u-dead" ||
+		o.Dead["intake"] != "https://x/EngineIntakeDeadUrl" || o.Dead["quarantine"] == "" ||
 		o.Dead["missed-sweeps"] == "" || len(o.Dead) != 10 || o.SweepInterval != 2*time.Minute {
 		t.Errorf("%v, %v, %v", o.Dead, o.SweepInterval, err)
 	}

@@ -40,7 +40,8 @@ func (t *transport) Redrivable(_ context.Context, queue string, body []byte) err
 	return nil
 }
 
-// Resend sends the message: the queues of replies and requests take it from those among the stack's Operators only.
+// Resend sends the message: the queues of replies and requests take it from those among the stack's Operators
+// only.
 func (t *transport) Resend(ctx context.Context, queue string, m port.Message) error {
 	if !t.Outputs.FairQueues {
 		m.Group = ""
@@ -49,7 +50,8 @@ func (t *transport) Resend(ctx context.Context, queue string, m port.Message) er
 	if err == nil {
 		err = q.Send(ctx, []port.Message{m})[0]
 	}
-	return failed(ctx, use{"sqs:SendMessage", "queue " + queue + " (and to be among Operators of the stack)", t.Outputs.Operator}, err)
+	return failed(ctx, use{"sqs:SendMessage", "queue " + queue + " (and to be among Operators of the stack)",
+		t.Outputs.Operator}, err)
 }
 
 // QueueError names the permission that is missing, and the policy that has it.

@@ -104,13 +104,17 @@ func TestRedriveOnAStack(t *testing.T) {
 	if seen[0].OrderID != "acme:1" {
 		seen[0] = seen[1]
 	}
-	h := client.Handling{Queue: "requests-payment", IDs: []string{seen[0].ID}, By: "ada", Reason: "why", Rate: 1000}
+	h := client.Handling{Queue: "requests-payment", IDs: []string{seen[0].ID}, By: "ada", Reason: "why",
+		Rate: 1000}
 	got := map[string]client.Handled{}
 	h.Record = reported(got)
-	if err := s.Redrive(t.Context(), h); err != nil || len(got) != 1 || got["acme:1"].Result != client.Redriven || got["acme:1"].To != "requests-payment" {
+	if err := s.Redrive(t.Context(), h); err != nil || len(got) != 1 ||
+		got["acme:1"].Result != client.Redriven || got["acme:1"].To != "requests-payment" {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if sent, left := held(t, queues, "EngineRequestsPaymentUrl"), held(t, queues, "EngineRequestsPaymentDeadUrl"); len(sent) != 1 || !strings.Contains(sent[0], "acme:1") || len(left) != 1 || !strings.Contains(left[0], "acme:2") {
+	if sent, left := held(t, queues, "EngineRequestsPaymentUrl"),
+		held(t, queues, "EngineRequestsPaymentDeadUrl"); len(sent) != 1 ||
+		!strings.Contains(sent[0], "acme:1") || len(left) != 1 || !strings.Contains(left[0], "acme:2") {
 		t.Errorf("%s, %s", sent, left)
 	}
 	for queue, want := range map[string]map[string]client.HandledResult{
@@ -175,7 +179,8 @@ func TestDeadLettersNeedTheirPermissions(t *testing.T) {
 	} {
 		c.failing.Store(&[2]string{action, "AccessDeniedException"})
 		got := map[string]client.Handled{}
-		err := s.Redrive(t.Context(), client.Handling{Queue: port.Replies, All: true, By: "ada", Reason: "why", Rate: 1000, Record: reported(got)})
+		err := s.Redrive(t.Context(), client.Handling{Queue: port.Replies, All: true, By: "ada",
+			Reason: "why", Rate: 1000, Record: reported(got)})
 		if !errors.Is(err, client.ErrForbidden) ||
 			!strings.Contains(err.Error(), "the permission "+action+
 				" "+on) || !strings.Contains(err.Error(), "EngineOperator") {

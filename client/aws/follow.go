@@ -41,7 +41,8 @@ func (t *transport) Follow(ctx context.Context, id string, after int64) iter.Seq
 				after = task.Version
 				p.reset()
 				var shown *client.Task
-				if shown, err = t.show(ctx, task, false); err == nil && (!yield(shown, nil) || view.Ended(task)) {
+				if shown, err = t.show(ctx, task, false); err == nil &&
+					(!yield(shown, nil) || view.Ended(task)) {
 					return
 				}
 			}

@@ -63,7 +63,8 @@ var unasked = []string{"sts:GetCallerIdentity", "lambda:GetAccountSettings", "dy
 
 func newGuard(t *testing.T, policy string) *guard {
 	t.Helper()
-	g := &guard{seen: map[string]bool{}, tables: map[string]map[string]map[string]dynamotypes.AttributeValue{}, outputs: map[string]string{}}
+	g := &guard{seen: map[string]bool{},
+		tables: map[string]map[string]map[string]dynamotypes.AttributeValue{}, outputs: map[string]string{}}
 	data, err := os.ReadFile("../../infra/testdata/shop.template.json")
 	var template struct {
 		Resources map[string]templateResource
@@ -96,7 +97,8 @@ func newGuard(t *testing.T, policy string) *guard {
 	}
 	// The construct names operators where the app does; their own rights are in another statement then.
 	g.policy = append(g.policy, allowed{
-		[]string{"iam:GetRole", "iam:SimulatePrincipalPolicy"}, []string{"arn:aws:iam::" + accountID + ":role/ops"},
+		[]string{"iam:GetRole", "iam:SimulatePrincipalPolicy"},
+		[]string{"arn:aws:iam::" + accountID + ":role/ops"},
 	})
 	return g
 }
@@ -144,7 +146,8 @@ func (g *guard) ref(id string) string {
 	case "AWS::DynamoDB::GlobalTable", "AWS::Lambda::Function":
 		return "Shop-" + id
 	}
-	return map[string]string{"AWS::Partition": "aws", "AWS::Region": "eu-central-1", "AWS::AccountId": accountID, "AWS::StackId": stackARN}[id]
+	return map[string]string{"AWS::Partition": "aws", "AWS::Region": "eu-central-1",
+		"AWS::AccountId": accountID, "AWS::StackId": stackARN}[id]
 }
 
 func (g *guard) attribute(id, name string) string {
@@ -167,10 +170,12 @@ func (g *guard) config(t *testing.T) sdk.Config {
 	c := nowhere(t)
 	c.Region = "eu-central-1"
 	c.APIOptions = append(c.APIOptions, func(s *middleware.Stack) error {
-		return s.Initialize.Add(middleware.InitializeMiddlewareFunc("guard", func(ctx context.Context, in middleware.InitializeInput, _ middleware.InitializeHandler) (out middleware.InitializeOutput, m middleware.Metadata, err error) {
-			out.Result, err = g.call(ctx, in.Parameters)
-			return out, m, err
-		}), middleware.After)
+		return s.Initialize.Add(middleware.InitializeMiddlewareFunc("guard",
+			func(ctx context.Context, in middleware.InitializeInput, _ middleware.InitializeHandler) (
+				out middleware.InitializeOutput, m middleware.Metadata, err error) {
+				out.Result, err = g.call(ctx, in.Parameters)
+				return out, m, err
+			}), middleware.After)
 	})
 	return c
 }
@@ -179,12 +184,16 @@ func (g *guard) config(t *testing.T) sdk.Config {
 func (g *guard) call(ctx context.Context, in any) (any, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	services := map[string]string{"SQS": "sqs", "DynamoDB": "dynamodb", "CloudFormation": "cloudformation", "CloudWatch": "cloudwatch", "Lambda": "lambda", "IAM": "iam", "STS": "sts"}
-	action := services[awsmiddleware.GetServiceID(ctx)] + ":" + strings.TrimSuffix(middleware.GetOperationName(ctx), "Batch")
+	services := map[string]string{"SQS": "sqs", "DynamoDB": "dynamodb", "CloudFormation": "cloudformation",
+		"CloudWatch": "cloudwatch", "Lambda": "lambda", "IAM": "iam", "STS": "sts"}
+	action := services[awsmiddleware.GetServiceID(ctx)] + ":" +
+		strings.TrimSuffix(middleware.GetOperationName(ctx), "Batch")
 	resource := g.resource(in)
-	if g.seen[action] = true; g.evaluates && !g.allows(action, resource) && !slices.Contains(unasked, action) {
+	if g.seen[action] = true; g.evaluates && !g.allows(action, resource) &&
+		!slices.Contains(unasked, action) {
 		g.denied = append(g.denied, action+" on "+resource)
-		return nil, &smithy.GenericAPIError{Code: "AccessDenied", Message: "User: ann is not authorized to perform: " + action + " on resource: " + resource}
+		return nil, &smithy.GenericAPIError{Code: "AccessDenied",
+			Message: "User: ann is not authorized to perform: " + action + " on resource: " + resource}
 	}
 	return g.answer(in)
 }
@@ -223,7 +232,8 @@ func (g *guard) resource(in any) string {
 	case field("QueueUrl") != "":
 		return "arn:aws:sqs:" + inAccount + path.Base(field("QueueUrl"))
 	case field("IndexName") != "":
-		return "arn:aws:dynamodb:" + inAccount + "table/" + field("TableName") + "/index/" + field("IndexName")
+		return "arn:aws:dynamodb:" + inAccount + "table/" + field("TableName") + "/index/" +
+			field("IndexName")
 	case field("TableName") != "":
 		return "arn:aws:dynamodb:" + inAccount + "table/" + field("TableName")
 	}
@@ -250,7 +260,8 @@ func (g *guard) answer(in any) (any, error) {
 	case *cloudformation.DescribeStacksInput:
 		stack := cloudformationtypes.Stack{}
 		for key, value := range g.outputs {
-			stack.Outputs = append(stack.Outputs, cloudformationtypes.Output{OutputKey: &key, OutputValue: &value})
+			stack.Outputs = append(stack.Outputs,
+				cloudformationtypes.Output{OutputKey: &key, OutputValue: &value})
 		}
 		return &cloudformation.DescribeStacksOutput{Stacks: []cloudformationtypes.Stack{stack}}, nil
 	case *lambda.GetEventSourceMappingInput:
@@ -260,7 +271,8 @@ func (g *guard) answer(in any) (any, error) {
 	case *iam.GetRoleInput:
 		return &iam.GetRoleOutput{}, nil
 	case *sts.GetCallerIdentityInput:
-		return &sts.GetCallerIdentityOutput{Arn: sdk.String("arn:aws:sts::" + accountID + ":assumed-role/ops/ann")}, nil
+		return &sts.GetCallerIdentityOutput{Arn: sdk.String("arn:aws:sts::" + accountID +
+			":assumed-role/ops/ann")}, nil
 	case *cloudwatch.GetMetricDataInput:
 		return &cloudwatch.GetMetricDataOutput{}, nil
 	case *lambda.GetAccountSettingsInput, *dynamodb.DescribeLimitsInput:
@@ -290,7 +302,8 @@ func (g *guard) table(in any) any {
 		return &dynamodb.PutItemOutput{}
 	case *dynamodb.GetItemInput:
 		for _, id := range x.Key {
-			return &dynamodb.GetItemOutput{Item: g.tables[*x.TableName][id.(*dynamotypes.AttributeValueMemberS).Value]}
+			return &dynamodb.GetItemOutput{
+				Item: g.tables[*x.TableName][id.(*dynamotypes.AttributeValueMemberS).Value]}
 		}
 	case *dynamodb.QueryInput:
 		return &dynamodb.QueryOutput{}
@@ -306,12 +319,15 @@ func (g *guard) queue(in any) (any, error) {
 		out := &sqs.SendMessageBatchOutput{}
 		for _, e := range x.Entries {
 			sum := md5.Sum([]byte(*e.MessageBody)) //nolint:gosec // SQS's checksum
-			out.Successful = append(out.Successful, sqstypes.SendMessageBatchResultEntry{Id: e.Id, MD5OfMessageBody: sdk.String(hex.EncodeToString(sum[:]))})
+			out.Successful = append(out.Successful, sqstypes.SendMessageBatchResultEntry{Id: e.Id,
+				MD5OfMessageBody: sdk.String(hex.EncodeToString(sum[:]))})
 		}
 		return out, nil
 	case *sqs.ReceiveMessageInput:
 		return &sqs.ReceiveMessageOutput{Messages: []sqstypes.Message{{
-			MessageId: sdk.String("m"), ReceiptHandle: sdk.String("r"), Body: sdk.String(letterOf(*x.QueueUrl)), Attributes: map[string]string{"SentTimestamp": "1790000000000", "ApproximateReceiveCount": "6"},
+			MessageId: sdk.String("m"), ReceiptHandle: sdk.String("r"),
+			Body:       sdk.String(letterOf(*x.QueueUrl)),
+			Attributes: map[string]string{"SentTimestamp": "1790000000000", "ApproximateReceiveCount": "6"},
 		}}}, nil
 	case *sqs.DeleteMessageBatchInput:
 		out := &sqs.DeleteMessageBatchOutput{}
@@ -322,13 +338,15 @@ func (g *guard) queue(in any) (any, error) {
 	case *sqs.ChangeMessageVisibilityBatchInput:
 		out := &sqs.ChangeMessageVisibilityBatchOutput{}
 		for _, e := range x.Entries {
-			out.Successful = append(out.Successful, sqstypes.ChangeMessageVisibilityBatchResultEntry{Id: e.Id})
+			out.Successful = append(out.Successful,
+				sqstypes.ChangeMessageVisibilityBatchResultEntry{Id: e.Id})
 		}
 		return out, nil
 	case *sqs.ChangeMessageVisibilityInput:
 		return &sqs.ChangeMessageVisibilityOutput{}, nil
 	case *sqs.GetQueueAttributesInput:
-		return &sqs.GetQueueAttributesOutput{Attributes: map[string]string{"ApproximateNumberOfMessages": "1", "ApproximateNumberOfMessagesNotVisible": "1", "ApproximateNumberOfMessagesDelayed": "0"}}, nil
+		return &sqs.GetQueueAttributesOutput{Attributes: map[string]string{"ApproximateNumberOfMessages": "1",
+			"ApproximateNumberOfMessagesNotVisible": "1", "ApproximateNumberOfMessagesDelayed": "0"}}, nil
 	}
 	return nil, fmt.Errorf("the test does not answer %T", in)
 }

@@ -46,7 +46,8 @@ func Open(ctx context.Context, name string, o Options, opts ...client.Option) (*
 			return nil, ctx.Err()
 		}
 		return nil, refusal(http.StatusForbidden, codeCredentials,
-			"no AWS credentials can be had (%v); log in, for instance by `aws login` or `aws sso login`, or set AWS_PROFILE", err)
+			"no AWS credentials can be had (%v); log in, for instance by `aws login` or `aws sso login`, "+
+				"or set AWS_PROFILE", err)
 	}
 	return OpenWith(ctx, c, name, opts...)
 }
@@ -67,7 +68,8 @@ func Describe(ctx context.Context, c aws.Config, name string) (Outputs, error) {
 	if strings.HasPrefix(name, "arn:") { // of the stack, whose ARN has slashes
 		stackName, construct = name, ""
 	}
-	out, err := cloudformation.NewFromConfig(c).DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &stackName})
+	out, err := cloudformation.NewFromConfig(c).DescribeStacks(ctx,
+		&cloudformation.DescribeStacksInput{StackName: &stackName})
 	if err != nil {
 		return Outputs{}, unseen(ctx, stackName, c.Region, err)
 	}
@@ -102,7 +104,9 @@ func Connect(c aws.Config, o Outputs, opts ...client.Option) *client.Client {
 		urls[deadQueue(name)] = url
 	}
 	queues, rights := sqs.New(c, sqs.Config{URLs: urls}), iam.NewFromConfig(c)
-	return Over(Parts{Outputs: o, Tasks: store, Definitions: store, Schedules: store.Schedules(), Queues: queues, Sweeps: store,
-		Lambda: lambda.NewFromConfig(c), Metrics: cloudwatch.NewFromConfig(c), Tables: tables, Caller: sts.NewFromConfig(c),
+	return Over(Parts{Outputs: o, Tasks: store, Definitions: store, Schedules: store.Schedules(),
+		Queues: queues, Sweeps: store,
+		Lambda: lambda.NewFromConfig(c), Metrics: cloudwatch.NewFromConfig(c), Tables: tables,
+		Caller: sts.NewFromConfig(c),
 		Rights: rights.SimulatePrincipalPolicy, Role: rights.GetRole}, opts...)
 }

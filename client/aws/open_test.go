@@ -106,7 +106,8 @@ func (c *cloud) stacks(w http.ResponseWriter, r *http.Request, code string) {
 		fmt.Fprintf(w, `<ErrorResponse><Error><Type>Sender</Type><Code>%s</Code><Message>%s</Message></Error></ErrorResponse>`, code, text)
 		return
 	}
-	fmt.Fprint(w, `<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>Shop</StackName><Outputs>`)
+	fmt.Fprint(w,
+		`<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>Shop</StackName><Outputs>`)
 	for key, value := range c.outputs {
 		fmt.Fprintf(w, `<member><OutputKey>%s</OutputKey><OutputValue>`, key)
 		_ = xml.EscapeText(w, []byte(value))
@@ -153,17 +154,23 @@ func golden(t *testing.T) map[string]string {
 // The outputs that the construct writes are those that this program reads.
 func TestReadOutputs(t *testing.T) {
 	values := golden(t)
-	values["EngineFinished"], values["EngineFairQueues"], values["EnginePaused"], values["EngineScheduled"] = "true", "true", "true", "order,report"
+	values["EngineFinished"], values["EngineFairQueues"], values["EnginePaused"],
+		values["EngineScheduled"] = "true", "true", "true", "order,report"
 	values["EngineConcurrency"], values["EngineMappings"] = "40", "requests-payment=m-payment"
 	delete(values, "EngineSweepSeconds") // as an older stack
 	values["AppIntakeUrl"] = "of something else"
 	at := func(name string) string { return "https://x/Engine" + name }
 	want := aws.Outputs{Orders: at("OrdersTable"), Definitions: at("DefinitionsTable"),
-		Intake: at("IntakeUrl"), Control: at("ControlUrl"), Quarantine: at("QuarantineUrl"), Replies: at("RepliesUrl"),
-		Shards: 8, Finished: true, FairQueues: true, IntakeCommands: true, Paused: true, Application: at("ApplicationPolicy"), Operator: at("OperatorPolicy"), Concurrency: 40, Shared: 36,
-		Release: view.Release{Version: "(devel)", Tasks: 1, Messages: 1}, Requests: map[string]string{}, High: map[string]string{},
-		Mappings: map[string]string{"requests-payment": "m-payment"}, Workflows: map[string]string{"Order": "HASH"}, Scheduled: []string{"order", "report"},
-		Dead:          map[string]string{"quarantine": at("QuarantineUrl"), "missed-sweeps": at("MissedSweepsUrl")},
+		Intake: at("IntakeUrl"), Control: at("ControlUrl"), Quarantine: at("QuarantineUrl"),
+		Replies: at("RepliesUrl"),
+		Shards:  8, Finished: true, FairQueues: true, IntakeCommands: true, Paused: true,
+		Application: at("ApplicationPolicy"), Operator: at("OperatorPolicy"), Concurrency: 40, Shared: 36,
+		Release: view.Release{Version: "(devel)", Tasks: 1, Messages: 1}, Requests: map[string]string{},
+		High:      map[string]string{},
+		Mappings:  map[string]string{"requests-payment": "m-payment"},
+		Workflows: map[string]string{"Order": "HASH"}, Scheduled: []string{"order", "report"},
+		Dead: map[string]string{"quarantine": at("QuarantineUrl"),
+			"missed-sweeps": at("MissedSweepsUrl")},
 		SweepInterval: time.Minute, Deployment: "Shop/Engine", Scheduler: at("SchedulerFunction")}
 	for _, agent := range []string{"Inventory", "Notification", "Payment", "Shipping"} {
 		want.Requests[strings.ToLower(agent)] = at("Requests" + agent + "Url")
@@ -197,7 +204,8 @@ func TestReadOutputs(t *testing.T) {
 		{with(t, "EngineVersion", "2"), "", "version \"2\""},
 		{with(t, "EngineShards", "many"), "", "a number from 1"},
 	} {
-		if _, err := aws.ReadOutputs(c.values, c.construct); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := aws.ReadOutputs(c.values, c.construct); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v; want %s", err, c.want)
 		}
 	}
@@ -218,7 +226,8 @@ func without(t *testing.T, key string) map[string]string {
 // environment keeps the user's own AWS settings out of the tests.
 func environment(t *testing.T) {
 	t.Helper()
-	for _, name := range []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE", "AWS_ENDPOINT_URL"} {
+	for _, name := range []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID",
+		"AWS_SECRET_ACCESS_KEY", "AWS_PROFILE", "AWS_ENDPOINT_URL"} {
 		t.Setenv(name, "")
 	}
 	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
@@ -251,7 +260,8 @@ func TestOpen(t *testing.T) {
 	if _, err := aws.Open(t.Context(), stackARN, at); err != nil {
 		t.Error(err)
 	}
-	if _, err := aws.Open(t.Context(), "Shpo", at); !errors.Is(err, aws.ErrNoStack) || !strings.Contains(err.Error(), "Shpo in eu-central-1") {
+	if _, err := aws.Open(t.Context(), "Shpo", at); !errors.Is(err, aws.ErrNoStack) ||
+		!strings.Contains(err.Error(), "Shpo in eu-central-1") {
 		t.Error(err)
 	}
 	for code, want := range map[string]string{
@@ -259,19 +269,23 @@ func TestOpen(t *testing.T) {
 		"ExpiredToken": "log in again",
 	} {
 		c.failing.Store(&[2]string{"cloudformation:DescribeStacks", code})
-		if _, err := aws.Open(t.Context(), "Shop", at); !errors.Is(err, client.ErrForbidden) || !strings.Contains(err.Error(), want) {
+		if _, err := aws.Open(t.Context(), "Shop", at); !errors.Is(err, client.ErrForbidden) ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", code, err)
 		}
 	}
-	if _, err := aws.Open(t.Context(), "Shop", aws.Options{Region: "eu-central-1"}); !errors.Is(err, client.ErrForbidden) || !strings.Contains(err.Error(), "no AWS credentials") {
+	if _, err := aws.Open(t.Context(), "Shop", aws.Options{Region: "eu-central-1"}); !errors.Is(err,
+		client.ErrForbidden) || !strings.Contains(err.Error(), "no AWS credentials") {
 		t.Error(err)
 	}
-	if _, err := aws.Open(t.Context(), "Shop", aws.Options{}); !errors.Is(err, client.ErrInvalid) || !strings.Contains(err.Error(), "region") {
+	if _, err := aws.Open(t.Context(), "Shop", aws.Options{}); !errors.Is(err, client.ErrInvalid) ||
+		!strings.Contains(err.Error(), "region") {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	if _, err := aws.Open(ctx, "Shop", aws.Options{Endpoint: "http://127.0.0.1:1"}); !errors.Is(err, client.ErrConnection) && !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := aws.Open(ctx, "Shop", aws.Options{Endpoint: "http://127.0.0.1:1"}); !errors.Is(err,
+		client.ErrConnection) && !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
 }
@@ -284,16 +298,21 @@ func TestMissingPermissions(t *testing.T) {
 		most       int32 // calls of the action
 		call       func(s *client.Client) error
 	}{
-		{"dynamodb:GetItem", "table https://x/EngineOrdersTable", 1, func(s *client.Client) error { return get(t, s, "o") }},
-		{"dynamodb:GetItem", "table https://x/EngineOrdersTable", 1, func(s *client.Client) error { return submitted(t, s, "o") }},
+		{"dynamodb:GetItem", "table https://x/EngineOrdersTable", 1,
+			func(s *client.Client) error { return get(t, s, "o") }},
+		{"dynamodb:GetItem", "table https://x/EngineOrdersTable", 1,
+			func(s *client.Client) error { return submitted(t, s, "o") }},
 		{"sqs:SendMessage", "queue intake", 1, func(s *client.Client) error {
 			_, err := s.Submit(t.Context(), order("o", "order", ""))
 			return err
 		}},
 		{"sqs:SendMessage", "queue intake", 1, func(s *client.Client) error {
-			return s.SubmitMany(t.Context(), strings.NewReader(`{"schema":1,"orderId":"o","workflow":"order","order":{}}`), func(client.Result) {})
+			return s.SubmitMany(t.Context(),
+				strings.NewReader(`{"schema":1,"orderId":"o","workflow":"order","order":{}}`),
+				func(client.Result) {})
 		}},
-		{"dynamodb:Query", "the index complete-by", 16, func(s *client.Client) error { // one for each of 8 shards and 2 buckets, at once
+		// one for each of 8 shards and 2 buckets, at once
+		{"dynamodb:Query", "the index complete-by", 16, func(s *client.Client) error {
 			for _, err := range s.List(t.Context(), client.Query{}) {
 				return err
 			}
@@ -309,10 +328,13 @@ func TestMissingPermissions(t *testing.T) {
 			}
 			cloud.failing.Store(&[2]string{c.action, code})
 			before := cloud.calls.Load()
-			if err := c.call(s); !errors.Is(err, client.ErrForbidden) || !strings.Contains(err.Error(), "the permission "+c.action+" on "+c.on) || !strings.Contains(err.Error(), "Policy") {
+			if err := c.call(s); !errors.Is(err, client.ErrForbidden) || !strings.Contains(err.Error(),
+				"the permission "+c.action+" on "+c.on) || !strings.Contains(err.Error(), "Policy") {
 				t.Errorf("%s: %v", c.action, err)
 			}
-			cloud.Close() // waits for queries that were given up when the first one was refused, so that all are counted, here
+			// waits for queries that were given up when the first one was refused, so that all are counted,
+			// here
+			cloud.Close()
 			if n := cloud.calls.Load() - before; n < 1 || n > c.most {
 				t.Errorf("%s was called %d times, at most %d", c.action, n, c.most)
 			}
@@ -325,12 +347,14 @@ func TestAnswersThatAreNotOfAWS(t *testing.T) {
 	environment(t)
 	c := newCloud(t)
 	c.outputs = golden(t)
-	for body, want := range map[string]error{"<html>bad gateway</html>": client.ErrConnection, "{}": client.ErrUnavailable} {
+	for body, want := range map[string]error{"<html>bad gateway</html>": client.ErrConnection,
+		"{}": client.ErrUnavailable} {
 		c.dynamo = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusBadGateway)
 			_, _ = io.WriteString(w, body)
 		})
-		s, err := aws.Open(t.Context(), "Shop", aws.Options{Endpoint: c.URL}, client.WithRetry(1, time.Second))
+		s, err := aws.Open(t.Context(), "Shop", aws.Options{Endpoint: c.URL},
+			client.WithRetry(1, time.Second))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -350,7 +374,8 @@ func TestThrottlesAreRetried(t *testing.T) {
 		w.Parts.Tasks = throttled
 		c := w.Client(client.WithRetry(5, 20*time.Second))
 		submit(t, c, order("o", "order", ""))
-		if x, err := c.Wait(t.Context(), "o"); err != nil || x.State != core.Processed || throttled.left.Load() > 0 {
+		if x, err := c.Wait(t.Context(), "o"); err != nil || x.State != core.Processed ||
+			throttled.left.Load() > 0 {
 			t.Errorf("%s: %+v %v", code, x, err)
 		}
 		throttled.left.Store(100)
@@ -381,7 +406,9 @@ func (e apiError) ErrorFault() smithy.ErrorFault { return smithy.FaultServer }
 
 func (s *stumbling) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
 	if s.left.Add(-1) >= 0 {
-		return make([]*port.Record, len(ids)), slices.Repeat([]error{fmt.Errorf("load: %w: %w", port.ErrUnavailable, apiError{s.code})}, len(ids))
+		return make([]*port.Record, len(ids)),
+			slices.Repeat([]error{fmt.Errorf("load: %w: %w", port.ErrUnavailable, apiError{s.code})},
+				len(ids))
 	}
 	return s.Tasks.Load(ctx, ids)
 }
@@ -407,7 +434,8 @@ func TestOpenOnDynamoDB(t *testing.T) {
 	}
 	submit(t, s, order("o", "order", ""))
 	submit(t, s, order("never", "order", "never"))
-	if x, err := s.Wait(t.Context(), "o"); err != nil || x.State != core.Processed || x.Steps[0].Agent != "shop" {
+	if x, err := s.Wait(t.Context(), "o"); err != nil || x.State != core.Processed ||
+		x.Steps[0].Agent != "shop" {
 		t.Fatalf("%+v %v", x, err)
 	}
 	started(t, s, "never")

@@ -19,28 +19,37 @@ const outputVersion = "1"
 
 // Outputs is what a program outside must know of a deployed Stepkeeper.
 type Outputs struct {
-	Stack, Region               string            // for messages
-	Orders, Definitions         string            // tables
-	Intake, Control, Quarantine string            // addresses of queues
-	Replies                     string            // likewise; "" where nothing but the Scheduler has to know it
-	Shards                      int               // of the index
-	Finished                    bool              // ended orders are in the index
-	IntakeCommands              bool              // the Scheduler reads commands of applications from the intake queue
-	FairQueues                  bool              // messages carry the tenant of their order
-	Application, Operator       string            // ARNs of the managed policies, of Operator the first
-	Concurrency                 int               // functions that may run at once; 0: unknown
-	Shared                      int               // of these, what functions without reserved concurrency may run
-	Release                     view.Release      // what the functions were built from; zero before it was an output
-	Requests                    map[string]string // by agent: the address of its queue of requests
-	High                        map[string]string // by queue: the address of the one beside it for orders of high priority, where there is one (P46)
-	Mappings                    map[string]string // by queue: the UUID of the event source mapping that takes from it; "" of an external agent's
-	Workflows                   map[string]string // by name, as idOf spells it: the hash of the definition
-	Scheduled                   []string          // names of the workflows that start by the clock
-	Paused                      bool              // deployed so that nothing takes from its queues
-	Dead                        map[string]string // by what it keeps: "intake", "requests-mail", "quarantine", "missed-sweeps": the address of a queue of dead letters
-	SweepInterval               time.Duration     // from one sweep to the next
-	Deployment                  string            // that distinguishes its metrics from those of others; "" before it was an output
-	Scheduler                   string            // name of the function
+	Stack, Region               string // for messages
+	Orders, Definitions         string // tables
+	Intake, Control, Quarantine string // addresses of queues
+	// likewise; "" where nothing but the Scheduler has to know it
+	Replies  string
+	Shards   int  // of the index
+	Finished bool // ended orders are in the index
+	// the Scheduler reads commands of applications from the intake queue
+	IntakeCommands        bool
+	FairQueues            bool   // messages carry the tenant of their order
+	Application, Operator string // ARNs of the managed policies, of Operator the first
+	Concurrency           int    // functions that may run at once; 0: unknown
+	// of these, what functions without reserved concurrency may run
+	Shared int
+	// what the functions were built from; zero before it was an output
+	Release  view.Release
+	Requests map[string]string // by agent: the address of its queue of requests
+	// by queue: the address of the one beside it for orders of high priority, where there is one (P46)
+	High map[string]string
+	// by queue: the UUID of the event source mapping that takes from it; "" of an external agent's
+	Mappings  map[string]string
+	Workflows map[string]string // by name, as idOf spells it: the hash of the definition
+	Scheduled []string          // names of the workflows that start by the clock
+	Paused    bool              // deployed so that nothing takes from its queues
+	// by what it keeps: "intake", "requests-mail", "quarantine", "missed-sweeps": the address of a queue of
+	// dead letters
+	Dead          map[string]string
+	SweepInterval time.Duration // from one sweep to the next
+	// that distinguishes its metrics from those of others; "" before it was an output
+	Deployment string
+	Scheduler  string // name of the function
 }
 
 // ErrNoStack: there is nothing of Stepkeeper's at that name.
@@ -54,7 +63,10 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 		return Outputs{}, err
 	}
 	if v := values[prefix+"Version"]; v != outputVersion {
-		return Outputs{}, fmt.Errorf("its outputs are of version %q, this program reads version %s; use the stepkeeper that it was deployed with", v, outputVersion)
+		return Outputs{},
+			fmt.Errorf(
+				"its outputs are of version %q, this program reads version %s; use the stepkeeper that it "+
+					"was deployed with", v, outputVersion)
 	}
 	var missing []string
 	value := func(name string) string {
@@ -68,7 +80,8 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 		Orders: value("OrdersTable"), Definitions: value("DefinitionsTable"),
 		Intake: value("IntakeUrl"), Control: value("ControlUrl"), Quarantine: value("QuarantineUrl"),
 		Finished: value("Finished") == "true", FairQueues: values[prefix+"FairQueues"] == "true",
-		IntakeCommands: values[prefix+"IntakeCommands"] == "true", // absent before applications had no right to send to control
+		// absent before applications had no right to send to control
+		IntakeCommands: values[prefix+"IntakeCommands"] == "true",
 		Application:    value("ApplicationPolicy"), Operator: value("OperatorPolicy"),
 	}
 	o.Deployment, o.Scheduler = values[prefix+"Deployment"], values[prefix+"SchedulerFunction"]
@@ -98,7 +111,8 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 	o.Release = view.ReadRelease(values[prefix+"Release"])
 	shards := value("Shards")
 	if len(missing) > 0 {
-		return Outputs{}, fmt.Errorf("its outputs %s are missing; deploy it again", strings.Join(missing, ", "))
+		return Outputs{}, fmt.Errorf("its outputs %s are missing; deploy it again",
+			strings.Join(missing, ", "))
 	}
 	if o.Shards, err = strconv.Atoi(shards); err != nil || o.Shards < 1 {
 		return Outputs{}, fmt.Errorf("its output %sShards is %.40q; a number from 1 is meant", prefix, shards)
@@ -152,9 +166,11 @@ func prefixOf(values map[string]string, construct string) (string, error) {
 	case construct != "" && slices.Contains(found, construct):
 		return construct, nil
 	case construct != "":
-		return "", fmt.Errorf("%w: it holds no Stepkeeper %q; it holds %s", ErrNoStack, construct, strings.Join(found, ", "))
+		return "", fmt.Errorf("%w: it holds no Stepkeeper %q; it holds %s", ErrNoStack, construct,
+			strings.Join(found, ", "))
 	case len(found) > 1:
-		return "", fmt.Errorf("the stack holds several Stepkeepers: name one as STACK/%s", strings.Join(found, ", STACK/"))
+		return "", fmt.Errorf("the stack holds several Stepkeepers: name one as STACK/%s",
+			strings.Join(found, ", STACK/"))
 	}
 	return found[0], nil
 }

@@ -49,7 +49,8 @@ func guarded(t *testing.T, policy string) *guard {
 	}, dynamo.Options{Shards: 8})
 	r := *records[0]
 	r.Version = 1
-	if err := errors.Join(store.Commit(t.Context(), []port.Write{{Record: r}})[0], store.PutDefinition(t.Context(), task.Definition, definition)); err != nil {
+	if err := errors.Join(store.Commit(t.Context(), []port.Write{{Record: r}})[0],
+		store.PutDefinition(t.Context(), task.Definition, definition)); err != nil {
 		t.Fatal(err)
 	}
 	g.evaluates = true
@@ -60,9 +61,11 @@ func guarded(t *testing.T, policy string) *guard {
 // its verdict, the guard ends the wait when the command has been sent.
 func calls(g *guard) map[string]func(t *testing.T, c *client.Client) error {
 	letter := func(queue string) client.Handling {
-		return client.Handling{Queue: queue, All: true, By: "ada", Reason: "test", Rate: 1000, Record: func(client.Handled) error { return nil }}
+		return client.Handling{Queue: queue, All: true, By: "ada", Reason: "test", Rate: 1000,
+			Record: func(client.Handled) error { return nil }}
 	}
-	command := func(do func(t *testing.T, c *client.Client) error) func(t *testing.T, c *client.Client) error {
+	command := func(do func(t *testing.T, c *client.Client) error) func(t *testing.T,
+		c *client.Client) error {
 		return func(t *testing.T, c *client.Client) error {
 			err := do(t, c)
 			var u *client.Undecided
@@ -176,10 +179,16 @@ func calls(g *guard) map[string]func(t *testing.T, c *client.Client) error {
 		})
 	}
 	for _, queue := range []string{port.Intake, port.Control, port.Replies, "requests-payment"} {
-		all["redrive "+queue] = func(t *testing.T, c *client.Client) error { return c.Redrive(t.Context(), letter(queue)) }
+		all["redrive "+queue] = func(t *testing.T, c *client.Client) error {
+			return c.Redrive(t.Context(),
+				letter(queue))
+		}
 	}
 	for _, queue := range []string{port.Quarantine, client.MissedSweeps} {
-		all["discard "+queue] = func(t *testing.T, c *client.Client) error { return c.Discard(t.Context(), letter(queue)) }
+		all["discard "+queue] = func(t *testing.T, c *client.Client) error {
+			return c.Discard(t.Context(),
+				letter(queue))
+		}
 	}
 	return all
 }
@@ -188,7 +197,8 @@ func calls(g *guard) map[string]func(t *testing.T, c *client.Client) error {
 // an application to an application and no other, with the ARNs that IAM sees: of a stack that is named,
 // stack/NAME/*.
 func TestPoliciesAllowWhatIsCalled(t *testing.T) {
-	application := []string{"submit", "get", "submitted", "cancel", "early cancel", "answer by token", "schedules",
+	application := []string{"submit", "get", "submitted", "cancel", "early cancel", "answer by token",
+		"schedules",
 		"definition", "plan of a move", "plan of a move with documents"}
 	for _, policy := range []string{"Application", "Operator"} {
 		seen := map[string]bool{}
@@ -229,7 +239,8 @@ func TestEachMethodIsCalledUnderAPolicy(t *testing.T) {
 	others := []string{"SubmitAll", "SubmitMany", "Wait", "Follow", "Unlisted", "Workflows"}
 	for i, of := 0, reflect.TypeFor[*client.Client](); i < of.NumMethod(); i++ {
 		name := of.Method(i).Name
-		if !slices.Contains(slices.Concat(made, others), name) && !strings.Contains(string(source), "c."+name+"(") {
+		if !slices.Contains(slices.Concat(made, others), name) &&
+			!strings.Contains(string(source), "c."+name+"(") {
 			t.Errorf("no policy is asked whether %s of the client is allowed", name)
 		}
 	}
@@ -251,7 +262,8 @@ func actionsOfErrors(t *testing.T) map[string]bool {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, found := range regexp.MustCompile(`use\{(?:action: )?"([a-z]+:[A-Za-z]+)"`).FindAllStringSubmatch(string(text), -1) {
+		for _, found := range regexp.MustCompile(`use\{(?:action: )?"([a-z]+:[A-Za-z]+)"`).
+			FindAllStringSubmatch(string(text), -1) {
 			actions[found[1]] = true
 		}
 	}
@@ -269,7 +281,8 @@ func TestCommandsGoWhereTheStackReadsThem(t *testing.T) {
 		submit(t, c, order("o", "order", "never"))
 		started(t, c, "o")
 		// The Scheduler deletes the order's message after the order is there.
-		for end := time.Now().Add(time.Minute); waiting(t, w, port.Intake)+waiting(t, w, port.Control) > 0; time.Sleep(time.Millisecond) {
+		for end := time.Now().Add(time.Minute); waiting(t, w, port.Intake)+
+			waiting(t, w, port.Control) > 0; time.Sleep(time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatal("the Scheduler does not delete the order's message")
 			}

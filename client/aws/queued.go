@@ -10,8 +10,8 @@ import (
 // tasks are there.
 const remembered = 200_000
 
-// queued is what this client has sent to the intake queue and when, by the orders' IDs, so that a task that is not there yet,
-// or is another order's, can be distinguished from one that never was.
+// queued is what this client has sent to the intake queue and when, by the orders' IDs, so that a task that
+// is not there yet, or is another order's, can be distinguished from one that never was.
 type queued = *lru.Cache[string, sent]
 
 type sent struct {

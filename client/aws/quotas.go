@@ -15,9 +15,11 @@ import (
 )
 
 const (
-	// mostInFlight is the quota of a standard queue ("Amazon SQS standard queue quotas", messages per queue, in flight).
+	// mostInFlight is the quota of a standard queue ("Amazon SQS standard queue quotas", messages per queue,
+	// in flight).
 	mostInFlight = 120_000
-	// defaultTableWrites is the quota where the account has no other ("Quotas in Amazon DynamoDB", on-demand throughput per table).
+	// defaultTableWrites is the quota where the account has no other ("Quotas in Amazon DynamoDB", on-demand
+	// throughput per table).
 	defaultTableWrites = 40_000
 	// quotaShare of a quota is too near to it: of what grows there must be time to ask for more.
 	quotaShare = 0.8
@@ -27,14 +29,17 @@ func near(n, limit float64) bool { return n >= quotaShare*limit }
 
 // Tables reads the quotas of tables; *dynamodb.Client does.
 type Tables interface {
-	DescribeLimits(ctx context.Context, in *dynamodb.DescribeLimitsInput, o ...func(*dynamodb.Options)) (*dynamodb.DescribeLimitsOutput, error)
+	DescribeLimits(ctx context.Context, in *dynamodb.DescribeLimitsInput,
+		o ...func(*dynamodb.Options)) (*dynamodb.DescribeLimitsOutput, error)
 }
 
-// checkInFlight finds the queue with the most messages that were received and neither deleted nor returned. At the quota SQS hands out none.
+// checkInFlight finds the queue with the most messages that were received and neither deleted nor returned.
+// At the quota SQS hands out none.
 func (t *transport) checkInFlight(ctx context.Context) client.Check {
 	const name = "messages in flight"
 	most, of := 0, port.Intake
-	for _, queue := range slices.Concat(t.queuesOf(port.Intake), []string{port.Control, port.Replies}, t.requestQueues()) {
+	for _, queue := range slices.Concat(t.queuesOf(port.Intake), []string{port.Control, port.Replies},
+		t.requestQueues()) {
 		depth, err := t.depth(ctx, queue)
 		if err != nil {
 			return client.NotChecked(name, err)
@@ -43,9 +48,13 @@ func (t *transport) checkInFlight(ctx context.Context) client.Check {
 			most, of = depth.InFlight, queue
 		}
 	}
-	c := client.Check{Name: name, Result: client.CheckOK, Text: fmt.Sprintf("at most %d, in %s; SQS allows %d in a queue", most, of, mostInFlight)}
+	c := client.Check{Name: name, Result: client.CheckOK,
+		Text: fmt.Sprintf("at most %d, in %s; SQS allows %d in a queue", most, of, mostInFlight)}
 	if near(float64(most), mostInFlight) {
-		c.Result, c.Fix = client.CheckFailed, "let what takes from "+of+" receive less at a time, and delete or return what it has received; the quota (Amazon SQS standard queue quotas) is AWS Support's to raise"
+		c.Result, c.Fix = client.CheckFailed,
+			"let what takes from "+of+
+				" receive less at a time, and delete or return what it has received; the quota (Amazon "+
+				"SQS standard queue quotas) is AWS Support's to raise"
 	}
 	return c
 }
@@ -59,7 +68,8 @@ func (t *transport) requestQueues() (all []string) {
 	return all
 }
 
-// checkThroughput compares the busiest minute of the hour with the quota of writes to a table: what is above it is throttled.
+// checkThroughput compares the busiest minute of the hour with the quota of writes to a table: what is above
+// it is throttled.
 func (t *transport) checkThroughput(ctx context.Context) client.Check {
 	const name = "table writes"
 	t.statisticsMu.Lock()
@@ -71,15 +81,22 @@ func (t *transport) checkThroughput(ctx context.Context) client.Check {
 		}
 		t.statistics.peak, t.statistics.peakTill = peak, now.Add(usageHold)
 	}
-	limit, whose := float64(defaultTableWrites), "AWS's default, because dynamodb:DescribeLimits is not allowed"
+	limit, whose := float64(defaultTableWrites),
+		"AWS's default, because dynamodb:DescribeLimits is not allowed"
 	if t.Tables != nil {
-		if out, err := t.Tables.DescribeLimits(ctx, &dynamodb.DescribeLimitsInput{}); err == nil && out.TableMaxWriteCapacityUnits != nil {
+		if out, err := t.Tables.DescribeLimits(ctx, &dynamodb.DescribeLimitsInput{}); err == nil &&
+			out.TableMaxWriteCapacityUnits != nil {
 			limit, whose = float64(*out.TableMaxWriteCapacityUnits), "of this account"
 		}
 	}
-	c := client.Check{Name: name, Result: client.CheckOK, Text: fmt.Sprintf("at most %.0f units a second in the last hour, of a table or its index; the quota is %.0f (%s)", t.statistics.peak, limit, whose)}
+	c := client.Check{Name: name, Result: client.CheckOK,
+		Text: fmt.Sprintf(
+			"at most %.0f units a second in the last hour, of a table or its index; the quota is %.0f (%s)",
+			t.statistics.peak, limit, whose)}
 	if near(t.statistics.peak, limit) {
-		c.Result, c.Fix = client.CheckFailed, "ask for a higher quota (Service Quotas: Amazon DynamoDB, Table-level write throughput limit), or divide the orders between two deployments"
+		c.Result, c.Fix = client.CheckFailed,
+			"ask for a higher quota (Service Quotas: Amazon DynamoDB, Table-level write throughput "+
+				"limit), or divide the orders between two deployments"
 	}
 	return c
 }
@@ -87,7 +104,8 @@ func (t *transport) checkThroughput(ctx context.Context) client.Check {
 // peakWrites is the largest mean of a minute, of the tables and the index.
 func (t *transport) peakWrites(ctx context.Context, now time.Time) (peak float64, err error) {
 	var metrics []metric
-	for _, of := range [][]string{{"TableName", t.Outputs.Orders}, {"TableName", t.Outputs.Orders, "GlobalSecondaryIndexName", dynamo.IndexName}} {
+	for _, of := range [][]string{{"TableName", t.Outputs.Orders},
+		{"TableName", t.Outputs.Orders, "GlobalSecondaryIndexName", dynamo.IndexName}} {
 		metrics = append(metrics, metric{"AWS/DynamoDB", "ConsumedWriteCapacityUnits", "Sum", of, ""})
 	}
 	ctx, cancel := context.WithTimeout(ctx, metricsTime)

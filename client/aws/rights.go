@@ -18,17 +18,20 @@ import (
 
 // Caller reads whose credentials these are; *sts.Client does.
 type Caller interface {
-	GetCallerIdentity(ctx context.Context, in *sts.GetCallerIdentityInput, o ...func(*sts.Options)) (*sts.GetCallerIdentityOutput, error)
+	GetCallerIdentity(ctx context.Context, in *sts.GetCallerIdentityInput,
+		o ...func(*sts.Options)) (*sts.GetCallerIdentityOutput, error)
 }
 
-// Rights reads what a role or user may do: SimulatePrincipalPolicy of an *iam.Client. As a function it keeps the client's other 180
-// calls, which are 9 MB, out of the program.
-type Rights func(context.Context, *iam.SimulatePrincipalPolicyInput, ...func(*iam.Options)) (*iam.SimulatePrincipalPolicyOutput, error)
+// Rights reads what a role or user may do: SimulatePrincipalPolicy of an *iam.Client. As a function it keeps
+// the client's other 180 calls, which are 9 MB, out of the program.
+type Rights func(context.Context, *iam.SimulatePrincipalPolicyInput,
+	...func(*iam.Options)) (*iam.SimulatePrincipalPolicyOutput, error)
 
 // Role reads a role with its path: GetRole of an *iam.Client.
 type Role func(context.Context, *iam.GetRoleInput, ...func(*iam.Options)) (*iam.GetRoleOutput, error)
 
-// checkSend asks IAM whether the caller may send orders and commands. Nothing is sent: an order would be carried out.
+// checkSend asks IAM whether the caller may send orders and commands. Nothing is sent: an order would be
+// carried out.
 func (t *transport) checkSend(ctx context.Context) client.Check {
 	const name = "send"
 	if t.Caller == nil || t.Rights == nil {
@@ -43,18 +46,22 @@ func (t *transport) checkSend(ctx context.Context) client.Check {
 		return client.NotChecked(name, err)
 	}
 	queues := map[string]string{} // by ARN: the name
-	in := &iam.SimulatePrincipalPolicyInput{PolicySourceArn: aws.String(who.String()), ActionNames: []string{"sqs:SendMessage"}}
+	in := &iam.SimulatePrincipalPolicyInput{PolicySourceArn: aws.String(who.String()),
+		ActionNames: []string{"sqs:SendMessage"}}
 	addresses := map[string]string{
-		port.Intake: t.Outputs.Intake, port.High(port.Intake): t.Outputs.High[port.Intake], port.Control: t.Outputs.Control,
+		port.Intake: t.Outputs.Intake, port.High(port.Intake): t.Outputs.High[port.Intake],
+		port.Control: t.Outputs.Control,
 	}
-	for _, queue := range []string{port.Intake, port.High(port.Intake), port.Control} { // so that each run names the same one
+	// so that each run names the same one
+	for _, queue := range []string{port.Intake, port.High(port.Intake), port.Control} {
 		place := addresses[queue]
 		u, err := url.Parse(place)
 		account, resource, found := strings.Cut(strings.TrimPrefix(u.EscapedPath(), "/"), "/")
 		if err != nil || place == "" || !found {
 			continue
 		}
-		of := arn.ARN{Partition: who.Partition, Service: "sqs", Region: t.Outputs.Region, AccountID: account, Resource: resource}.String()
+		of := arn.ARN{Partition: who.Partition, Service: "sqs", Region: t.Outputs.Region, AccountID: account,
+			Resource: resource}.String()
 		queues[of], in.ResourceArns = queue, append(in.ResourceArns, of)
 	}
 	answer, err := t.Rights(ctx, in)
@@ -64,23 +71,30 @@ func (t *transport) checkSend(ctx context.Context) client.Check {
 	for _, r := range answer.EvaluationResults {
 		queue := queues[aws.ToString(r.EvalResourceName)]
 		if delete(queues, aws.ToString(r.EvalResourceName)); r.EvalDecision != types.PolicyEvaluationDecisionTypeAllowed {
-			return client.Check{Name: name, Result: client.CheckFailed, Text: fmt.Sprintf("IAM does not allow %s to send to the queue %s (%s)", who, queue, r.EvalDecision),
-				Fix: "attach the policy " + t.senders(queue) + " to it; an explicitDeny stands in another policy of it"}
+			return client.Check{Name: name, Result: client.CheckFailed,
+				Text: fmt.Sprintf("IAM does not allow %s to send to the queue %s (%s)", who, queue,
+					r.EvalDecision),
+				Fix: "attach the policy " + t.senders(queue) +
+					" to it; an explicitDeny stands in another policy of it"}
 		}
 	}
 	if len(queues) > 0 || len(in.ResourceArns) == 0 {
-		return client.NotChecked(name, fmt.Errorf("IAM did not answer for %d of %d queues", len(queues), len(in.ResourceArns)))
+		return client.NotChecked(name, fmt.Errorf("IAM did not answer for %d of %d queues", len(queues),
+			len(in.ResourceArns)))
 	}
-	return client.Check{Name: name, Result: client.CheckOK, Text: fmt.Sprintf("IAM allows %s to send orders and commands; the policies of the queues and of their key were not looked at", who)}
+	return client.Check{Name: name, Result: client.CheckOK,
+		Text: fmt.Sprintf(
+			"IAM allows %s to send orders and commands; the policies of the queues and of their key were "+
+				"not looked at", who)}
 }
 
 // singleSignOn begins the name of each role that IAM Identity Center makes. Their path is
 // aws-reserved/sso.amazonaws.com/ and, of most Regions, the Region.
 const singleSignOn = "AWSReservedSSO_"
 
-// principal returns the role or user of a caller. A caller with a role is known by a session of it, which does
-// not name the role's path, so that IAM is asked for it. A role that IAM does not name is taken for one without
-// a path; a role of single sign-on always has one.
+// principal returns the role or user of a caller. A caller with a role is known by a session of it, which
+// does not name the role's path, so that IAM is asked for it. A role that IAM does not name is taken for one
+// without a path; a role of single sign-on always has one.
 func (t *transport) principal(ctx context.Context, caller string) (arn.ARN, error) {
 	a, err := arn.Parse(caller)
 	if err != nil {

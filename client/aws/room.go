@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 )
 
-// Room is what a deployment's functions need of the account's quotas of Lambda: concurrent executions that do not fit are throttled,
-// and their messages come back late and count a receive. New accounts have 10.
+// Room is what a deployment's functions need of the account's quotas of Lambda: concurrent executions that do
+// not fit are throttled, and their messages come back late and count a receive. New accounts have 10.
 type Room struct {
 	Needs      int // all event source mappings at once, and the Supervisor; 0: the stack does not say
 	Limit      int // of the account in the Region, for all of its functions
@@ -29,9 +29,13 @@ func (r Room) Fits() bool { return r.Needs <= r.Limit && r.Shared <= r.Unreserve
 // String says what the functions may need, and what there is.
 func (r Room) String() string {
 	if r.Needs <= r.Limit && !r.Fits() {
-		return fmt.Sprintf("functions without reserved concurrency may run %d at a time, and the account leaves them %d of its %d in this Region: the rest is reserved for single functions", r.Shared, r.Unreserved, r.Limit)
+		return fmt.Sprintf(
+			"functions without reserved concurrency may run %d at a time, and the account leaves them %d "+
+				"of its %d in this Region: the rest is reserved for single functions", r.Shared, r.Unreserved,
+			r.Limit)
 	}
-	return fmt.Sprintf("its functions may run %d at a time, and the account allows %d in this Region", r.Needs, r.Limit)
+	return fmt.Sprintf("its functions may run %d at a time, and the account allows %d in this Region",
+		r.Needs, r.Limit)
 }
 
 // codeStorage: each deployment uploads its functions, and a full store refuses it.
@@ -39,9 +43,14 @@ func (r Room) codeStorage() client.Check {
 	if r.codeLimit == 0 {
 		return client.NotChecked("code storage", errors.New("AWS Lambda did not answer the account's limit"))
 	}
-	c := client.Check{Name: "code storage", Result: client.CheckOK, Text: fmt.Sprintf("the functions and layers of the account have %d MB, and AWS Lambda keeps %d MB in a Region", r.code>>20, r.codeLimit>>20)}
+	c := client.Check{Name: "code storage", Result: client.CheckOK,
+		Text: fmt.Sprintf(
+			"the functions and layers of the account have %d MB, and AWS Lambda keeps %d MB in a Region",
+			r.code>>20, r.codeLimit>>20)}
 	if near(float64(r.code), float64(r.codeLimit)) {
-		c.Result, c.Fix = client.CheckFailed, "delete functions and versions that are not used, or ask for a higher quota (Service Quotas: AWS Lambda, Function and layer storage), before you deploy"
+		c.Result, c.Fix = client.CheckFailed,
+			"delete functions and versions that are not used, or ask for a higher quota (Service Quotas: "+
+				"AWS Lambda, Function and layer storage), before you deploy"
 	}
 	return c
 }
@@ -64,13 +73,16 @@ func RoomOf(ctx context.Context, name string, o Options) (Room, error) {
 func roomOf(ctx context.Context, from Lambda, o Outputs) (Room, middleware.Metadata, error) {
 	settings, err := from.GetAccountSettings(ctx, &lambda.GetAccountSettingsInput{})
 	if err != nil {
-		return Room{}, middleware.Metadata{}, failed(ctx, use{"lambda:GetAccountSettings", "the account", ""}, err)
+		return Room{}, middleware.Metadata{}, failed(ctx, use{"lambda:GetAccountSettings", "the account", ""},
+			err)
 	}
 	limit := settings.AccountLimit
 	if limit == nil {
-		return Room{}, middleware.Metadata{}, errors.New("AWS Lambda did not answer the account's limit of concurrent executions")
+		return Room{}, middleware.Metadata{},
+			errors.New("AWS Lambda did not answer the account's limit of concurrent executions")
 	}
-	r := Room{Needs: o.Concurrency, Limit: int(limit.ConcurrentExecutions), Shared: o.Shared, Unreserved: int(limit.ConcurrentExecutions), codeLimit: limit.TotalCodeSize}
+	r := Room{Needs: o.Concurrency, Limit: int(limit.ConcurrentExecutions), Shared: o.Shared,
+		Unreserved: int(limit.ConcurrentExecutions), codeLimit: limit.TotalCodeSize}
 	if limit.UnreservedConcurrentExecutions != nil {
 		r.Unreserved = int(*limit.UnreservedConcurrentExecutions)
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/client/aws"
 )
 
-// What the deployment's functions need is compared with what the account has, and a missing right is reported.
+// What the deployment's functions need is compared with what the account has, and a missing right is
+// reported.
 func TestRoom(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", "test")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "test")
@@ -45,7 +46,9 @@ func TestRoom(t *testing.T) {
 		}
 	}
 	limit = 0
-	if _, err := aws.RoomOf(t.Context(), "Shop", o); !errors.Is(err, client.ErrForbidden) || !strings.Contains(err.Error(), "lambda:GetAccountSettings") || strings.Contains(err.Error(), "attach the policy") {
+	if _, err := aws.RoomOf(t.Context(), "Shop", o); !errors.Is(err, client.ErrForbidden) ||
+		!strings.Contains(err.Error(), "lambda:GetAccountSettings") ||
+		strings.Contains(err.Error(), "attach the policy") {
 		t.Errorf("a missing right is reported as %v", err)
 	}
 	if _, err := aws.RoomOf(t.Context(), "None", o); !errors.Is(err, aws.ErrNoStack) {

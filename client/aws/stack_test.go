@@ -42,7 +42,8 @@ func order(id, workflow, end string) client.Order {
 
 func submit(t *testing.T, c *client.Client, o client.Order) {
 	t.Helper()
-	if got, err := c.Submit(t.Context(), o); err != nil || !got.Queued || got.OrderID != o.ID || got.State != "" {
+	if got, err := c.Submit(t.Context(), o); err != nil || !got.Queued || got.OrderID != o.ID ||
+		got.State != "" {
 		t.Fatalf("%+v %v", got, err)
 	}
 }
@@ -65,10 +66,12 @@ func TestSubmitWaitGet(t *testing.T) {
 		for id, want := range map[string]core.State{"good": core.Processed, "fail": core.Compensated} {
 			submit(t, c, order(id, "order", id))
 			x, err := c.Wait(t.Context(), id)
-			if err != nil || x.State != want || !x.Ended || len(x.Steps) != 2 || x.Steps[1].Agent != "shop" || x.Steps[1].Operation != "charge" {
+			if err != nil || x.State != want || !x.Ended || len(x.Steps) != 2 || x.Steps[1].Agent != "shop" ||
+				x.Steps[1].Operation != "charge" {
 				t.Fatalf("%s: %+v %v", id, x, err)
 			}
-			if got, err := c.Get(t.Context(), id); err != nil || got.State != want || got.ItemBytes < 200 || got.ItemBytes > 1024 || len(got.Messages) < 4 {
+			if got, err := c.Get(t.Context(), id); err != nil || got.State != want || got.ItemBytes < 200 ||
+				got.ItemBytes > 1024 || len(got.Messages) < 4 {
 				t.Errorf("%+v %v", got, err)
 			}
 			if text, err := c.Submitted(t.Context(), id); err != nil || string(text) != `{"end":"`+id+`"}` {
@@ -107,14 +110,17 @@ func TestBadInput(t *testing.T) {
 		message.CodeInvalid:      `{"schema":1,"orderId":"../x","workflow":"order","order":{}}`,
 		message.CodeUnknownField: `{"schema":1,"orderId":"x","workflow":"order","order":{},"colour":1}`,
 		message.CodeNewerSchema:  `{"schema":2,"orderId":"x","workflow":"order","order":{}}`,
-		message.CodeTooLarge:     `{"schema":1,"orderId":"x","workflow":"order","order":"` + strings.Repeat("x", port.MaxOrder) + `"}`,
+		message.CodeTooLarge: `{"schema":1,"orderId":"x","workflow":"order","order":"` +
+			strings.Repeat("x", port.MaxOrder) + `"}`,
 	} {
 		var got []client.Result
-		if err := c.SubmitMany(t.Context(), strings.NewReader(text), func(r client.Result) { got = append(got, r) }); err != nil || len(got) != 1 {
+		if err := c.SubmitMany(t.Context(), strings.NewReader(text),
+			func(r client.Result) { got = append(got, r) }); err != nil || len(got) != 1 {
 			t.Fatalf("%+v %v", got, err)
 		}
 		var e *client.Error
-		if !errors.As(got[0].Err, &e) || e.Code != code || got[0].Accepted || !errors.Is(e, client.ErrInvalid) {
+		if !errors.As(got[0].Err, &e) || e.Code != code || got[0].Accepted ||
+			!errors.Is(e, client.ErrInvalid) {
 			t.Errorf("%s: %+v", code, got[0])
 		}
 	}
@@ -191,7 +197,8 @@ func TestRefusedBehindTheQueue(t *testing.T) {
 		t.Errorf("the same order again: %v", err)
 	}
 	submit(t, c, order("o", "order", "fail"))
-	if err := waited(t, c, "o"); !errors.Is(err, client.ErrRefused) || !errors.As(err, &e) || e.Code != "other-content" {
+	if err := waited(t, c, "o"); !errors.Is(err, client.ErrRefused) || !errors.As(err, &e) ||
+		e.Code != "other-content" {
 		t.Errorf("other content: %v", err)
 	}
 	if x, err := w.Client().Wait(t.Context(), "o"); err != nil || x.State != core.Processed {
@@ -253,7 +260,8 @@ func TestCommands(t *testing.T) {
 		if attention != 1 {
 			t.Errorf("%d orders in Error are listed", attention)
 		}
-		if v, err := c.Undo(t.Context(), "o", client.IfCommand(x.Command+7)); err != nil || v.Accepted || v.Reason == "" {
+		if v, err := c.Undo(t.Context(), "o", client.IfCommand(x.Command+7)); err != nil || v.Accepted ||
+			v.Reason == "" {
 			t.Errorf("a command number that no answer gave: %+v %v", v, err)
 		}
 		if v, err := c.Resolve(t.Context(), "o", "charge", client.NotHappened, client.CommandID("fact")); err != nil || v.ID != "fact" {
@@ -264,7 +272,8 @@ func TestCommands(t *testing.T) {
 		if err != nil || !first.Accepted || first.Command != "resubmit" {
 			t.Fatalf("%+v %v", first, err)
 		}
-		if second, err := c.Resubmit(t.Context(), "o", client.CommandID("again")); err != nil || second != first {
+		if second, err := c.Resubmit(t.Context(), "o", client.CommandID("again")); err != nil ||
+			second != first {
 			t.Errorf("the same command again: %+v %v, at first %+v", second, err, first)
 		}
 		if x, err = c.Wait(t.Context(), "o"); err != nil || x.State != core.Processed {
@@ -279,7 +288,8 @@ func TestCommands(t *testing.T) {
 		if _, err := c.Undo(t.Context(), "none", client.IfCommand(1)); !errors.Is(err, client.ErrNotFound) {
 			t.Error(err)
 		}
-		if _, err := c.Resolve(t.Context(), "o", "no step", client.Happened); !errors.Is(err, client.ErrInvalid) {
+		if _, err := c.Resolve(t.Context(), "o", "no step", client.Happened); !errors.Is(err,
+			client.ErrInvalid) {
 			t.Error(err)
 		}
 	})
@@ -293,7 +303,8 @@ func TestCancel(t *testing.T) {
 			t.Fatalf("%+v %v", v, err)
 		}
 		submit(t, c, order("early", "order", ""))
-		if x, err := c.Wait(t.Context(), "early"); err != nil || x.State != core.Cancelled || len(x.Steps) != 0 {
+		if x, err := c.Wait(t.Context(), "early"); err != nil || x.State != core.Cancelled ||
+			len(x.Steps) != 0 {
 			t.Errorf("%+v %v", x, err)
 		}
 		submit(t, c, order("running", "order", "never"))
@@ -331,14 +342,18 @@ func TestAnswersOnAStack(t *testing.T) {
 		for _, a := range []struct {
 			by, value, id string
 			accepted      bool
-		}{{"ann", "stay", "a1", false}, {"ann", "go", "a2", true}, {"ann", "halt", "a3", false}, {"bob", "go", "a4", true}, {"bob", "go", "a4", true}} {
-			v, err := c.Answer(t.Context(), "o", client.Reply{Step: "approve", Value: a.value, By: a.by, Run: -1}, client.CommandID(a.id))
-			if err != nil || v.Accepted != a.accepted || v.ID != a.id || v.Command != "answer" || !v.Accepted && v.Reason == "" {
+		}{{"ann", "stay", "a1", false}, {"ann", "go", "a2", true}, {"ann", "halt", "a3", false},
+			{"bob", "go", "a4", true}, {"bob", "go", "a4", true}} {
+			v, err := c.Answer(t.Context(), "o", client.Reply{Step: "approve", Value: a.value, By: a.by,
+				Run: -1}, client.CommandID(a.id))
+			if err != nil || v.Accepted != a.accepted || v.ID != a.id || v.Command != "answer" ||
+				!v.Accepted && v.Reason == "" {
 				t.Errorf("%+v: %+v %v", a, v, err)
 			}
 		}
 		x, err := c.Wait(t.Context(), "o")
-		if err != nil || x.State != core.Processed || !strings.Contains(string(x.Steps[0].Output), `"by":"ann, bob"`) {
+		if err != nil || x.State != core.Processed ||
+			!strings.Contains(string(x.Steps[0].Output), `"by":"ann, bob"`) {
 			t.Errorf("%+v %v", x, err)
 		}
 	})
@@ -360,7 +375,8 @@ func TestCancelOfAnExpiredOrder(t *testing.T) {
 	started(t, c, "o")
 	w.Parts.Tasks = forgetful{w.Store}
 	var e *client.Error
-	if _, err := w.Client().Cancel(t.Context(), "o"); !errors.As(err, &e) || e.Code != "expired" || !errors.Is(err, client.ErrRefused) {
+	if _, err := w.Client().Cancel(t.Context(), "o"); !errors.As(err, &e) || e.Code != "expired" ||
+		!errors.Is(err, client.ErrRefused) {
 		t.Error(err)
 	}
 }
@@ -375,7 +391,8 @@ func TestNoVerdict(t *testing.T) {
 	c := w.Client()
 	w.Held.Store(true)
 	var e *client.Error
-	if _, err := c.Cancel(t.Context(), "o", client.CommandID("x")); !errors.As(err, &e) || e.Code != "no-verdict" {
+	if _, err := c.Cancel(t.Context(), "o", client.CommandID("x")); !errors.As(err, &e) ||
+		e.Code != "no-verdict" {
 		t.Error(err)
 	}
 	var u *client.Undecided
@@ -404,7 +421,8 @@ func TestNoVerdict(t *testing.T) {
 	}
 	w.Parts.Tasks = w.Store
 	w.Held.Store(false)
-	if v, err := w.Client().Cancel(t.Context(), "o", client.CommandID("x")); err != nil || !v.Accepted || v.ID != "x" {
+	if v, err := w.Client().Cancel(t.Context(), "o", client.CommandID("x")); err != nil || !v.Accepted ||
+		v.ID != "x" {
 		t.Errorf("%+v %v", v, err)
 	}
 }
@@ -463,12 +481,14 @@ func TestListsNameWhatTheyLeaveOut(t *testing.T) {
 	if text := w.Client().Unlisted(); !strings.Contains(text, "ended orders are not listed") {
 		t.Error(text)
 	}
-	w.Parts.Tasks = dynamo.New(dynamo.NewClient(nowhere(t)), dynamo.Tables{Orders: "orders"}, dynamo.Options{})
+	w.Parts.Tasks = dynamo.New(dynamo.NewClient(nowhere(t)), dynamo.Tables{Orders: "orders"},
+		dynamo.Options{})
 	var listed []error
 	for _, err := range w.Client().List(t.Context(), client.Query{State: core.Processed}) {
 		listed = append(listed, err)
 	}
-	if len(listed) != 1 || !errors.Is(listed[0], client.ErrInvalid) || !strings.Contains(listed[0].Error(), "not in the index") {
+	if len(listed) != 1 || !errors.Is(listed[0], client.ErrInvalid) ||
+		!strings.Contains(listed[0].Error(), "not in the index") {
 		t.Error(listed)
 	}
 	if _, err := w.Client().Workflows(t.Context()); !errors.Is(err, client.ErrInvalid) {
@@ -489,7 +509,8 @@ func TestPriorityAndDeadlineTravel(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if x, err := c.Wait(t.Context(), "o"); err != nil || x.Priority != message.PriorityHigh || x.Deadline != core.TimeOf(o.Deadline) {
+	if x, err := c.Wait(t.Context(), "o"); err != nil || x.Priority != message.PriorityHigh ||
+		x.Deadline != core.TimeOf(o.Deadline) {
 		t.Errorf("%+v %v", x, err)
 	}
 }
@@ -498,7 +519,8 @@ func TestPriorityAndDeadlineTravel(t *testing.T) {
 func TestSubmittedOrdersCarryTheirTenant(t *testing.T) {
 	for _, fair := range []bool{true, false} {
 		queues, err := memory.NewQueues(port.ClockFunc(time.Now),
-			[]memory.QueueConfig{{Name: port.Intake}, {Name: port.Control}}) // no Scheduler takes from these queues
+			// no Scheduler takes from these queues
+			[]memory.QueueConfig{{Name: port.Intake}, {Name: port.Control}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -513,17 +535,19 @@ func TestSubmittedOrdersCarryTheirTenant(t *testing.T) {
 		if fair {
 			want = "acme"
 		}
-		if ds, err := q.Receive(t.Context(), 1, 0, time.Minute); err != nil || len(ds) != 1 || ds[0].Group != want {
+		if ds, err := q.Receive(t.Context(), 1, 0, time.Minute); err != nil || len(ds) != 1 ||
+			ds[0].Group != want {
 			t.Errorf("fair %t: %+v %v", fair, ds, err)
 		}
 	}
 }
 
-// P46: where the intake has another queue for it, an order of high priority says so to the queue, and its receipt names no
-// priority without effect.
+// P46: where the intake has another queue for it, an order of high priority says so to the queue, and its
+// receipt names no priority without effect.
 func TestHighPriorityIsSentAsSuch(t *testing.T) {
 	for _, high := range []map[string]string{nil, {port.Requests("shop"): "url"}} {
-		queues, err := memory.NewQueues(port.ClockFunc(time.Now), []memory.QueueConfig{{Name: port.Intake}, {Name: port.Control}})
+		queues, err := memory.NewQueues(port.ClockFunc(time.Now),
+			[]memory.QueueConfig{{Name: port.Intake}, {Name: port.Control}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -538,18 +562,20 @@ func TestHighPriorityIsSentAsSuch(t *testing.T) {
 			o := order("o-"+priority, "order", "good")
 			o.Priority = priority
 			receipt, err := c.Submit(t.Context(), o)
-			if reported := len(receipt.Notes) > 0; err != nil || reported != (high == nil && priority == message.PriorityHigh) {
+			if reported := len(receipt.Notes) > 0; err != nil ||
+				reported != (high == nil && priority == message.PriorityHigh) {
 				t.Errorf("%s, queues %v: %+v %v", priority, high, receipt, err)
 			}
-			if ds, err := q.Receive(t.Context(), 1, 0, time.Minute); err != nil || len(ds) != 1 || ds[0].High != (priority == message.PriorityHigh) {
+			if ds, err := q.Receive(t.Context(), 1, 0, time.Minute); err != nil || len(ds) != 1 ||
+				ds[0].High != (priority == message.PriorityHigh) {
 				t.Errorf("%s: %+v %v", priority, ds, err)
 			}
 		}
 	}
 }
 
-// P49: an order that runs another definition than the deployed one says so; what a Move would mean is known where
-// that definition is stored.
+// P49: an order that runs another definition than the deployed one says so; what a Move would mean is known
+// where that definition is stored.
 func TestDeployedDefinition(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
 	c := w.Client() // only the client that queued an order waits for one that is not stored yet
@@ -571,10 +597,12 @@ func TestDeployedDefinition(t *testing.T) {
 		d, err2 := w.Client().Definition(t.Context(), "order", client.Latest)
 		if want == "" && (err2 != nil || d.Hash != own || d.Workflow != "order" || len(d.Steps) != 2 ||
 			d.Steps[1].After[0] != "reserve" || d.Steps[1].Agent != "shop") ||
-			want != "" && (!errors.Is(err2, client.ErrNotFound) || !strings.Contains(err2.Error(), "stored with its first order")) {
+			want != "" && (!errors.Is(err2, client.ErrNotFound) ||
+				!strings.Contains(err2.Error(), "stored with its first order")) {
 			t.Errorf("%+v, %v", d, err2)
 		}
-		if want != "" && (!errors.Is(err, client.ErrInvalid) || !strings.Contains(err.Error(), "no order has run the definition")) {
+		if want != "" && (!errors.Is(err, client.ErrInvalid) ||
+			!strings.Contains(err.Error(), "no order has run the definition")) {
 			t.Errorf("one that is not stored: %+v %v", p, err)
 		}
 	}
@@ -590,11 +618,13 @@ func TestDeployedDefinition(t *testing.T) {
 		{"len(p.Documents.Order) is 0", len(p.Documents.Order) == 0, false},
 	} {
 		if field.got != field.want {
-			t.Errorf("%s is %v, want %v: the documents of the order: %+v, %v", field.name, field.got, field.want, p.Documents, err)
+			t.Errorf("%s is %v, want %v: the documents of the order: %+v, %v", field.name, field.got,
+				field.want, p.Documents, err)
 		}
 	}
 	w.Parts.Outputs.Workflows = nil
-	if _, err := w.Client().PlanMove(t.Context(), "fail", client.Latest); !errors.Is(err, client.ErrInvalid) || !strings.Contains(err.Error(), "is not deployed in this stack") {
+	if _, err := w.Client().PlanMove(t.Context(), "fail", client.Latest); !errors.Is(err,
+		client.ErrInvalid) || !strings.Contains(err.Error(), "is not deployed in this stack") {
 		t.Error(err)
 	}
 	if d, err := w.Client().Definition(t.Context(), "halt", own); !errors.Is(err, client.ErrNotFound) {

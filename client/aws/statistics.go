@@ -28,7 +28,8 @@ const (
 	minutes        = int(covered / time.Minute)
 	// settling is how far CloudWatch may lag behind.
 	settling = 5 * time.Minute
-	// uncalledFor is how long an agent that does not call its service may say nothing: its steps ask it every 7.5 minutes (P45).
+	// uncalledFor is how long an agent that does not call its service may say nothing: its steps ask it every
+	// 7.5 minutes (P45).
 	uncalledFor = 10*time.Minute + settling
 	metricsTime = 5 * time.Second
 )
@@ -55,8 +56,11 @@ func (t *transport) Statistics(ctx context.Context) (*client.Statistics, error) 
 		return t.statistics.all, nil
 	}
 	from := now.Truncate(time.Minute).Add(-covered)
-	s := &client.Statistics{From: core.TimeOf(from), Interval: core.Minute, Series: []view.Series{}, Agents: t.agentsNow(ctx),
-		Unknown: []string{"orders that ended, and those in flight, over time: no metric of a stack counts them, because each is billed",
+	s := &client.Statistics{From: core.TimeOf(from), Interval: core.Minute, Series: []view.Series{},
+		Agents: t.agentsNow(ctx),
+		Unknown: []string{
+			"orders that ended, and those in flight, over time: no metric of a stack counts them, because " +
+				"each is billed",
 			"replies of agents: likewise"}}
 	var err error
 	if s.Overdue, err = t.overdue(ctx, now); err != nil {
@@ -110,7 +114,8 @@ func (t *transport) overdue(ctx context.Context, now time.Time) (*view.Overdue, 
 		if all.Orders >= view.MostOverdue {
 			break
 		}
-		due, err := t.Sweeps.Due(ctx, port.DueBucket, shard, now.Add(-t.Outputs.SweepInterval), nil, view.MostOverdue-all.Orders)
+		due, err := t.Sweeps.Due(ctx, port.DueBucket, shard, now.Add(-t.Outputs.SweepInterval), nil,
+			view.MostOverdue-all.Orders)
 		if err != nil {
 			return nil, t.unlisted(ctx, err)
 		}
@@ -131,7 +136,8 @@ func (t *transport) read(ctx context.Context, from time.Time, metrics []metric) 
 	if t.Metrics == nil {
 		return nil, fmt.Errorf("they are not read through this client")
 	}
-	in := &cloudwatch.GetMetricDataInput{StartTime: &from, EndTime: aws.Time(from.Add(covered)), ScanBy: types.ScanByTimestampAscending}
+	in := &cloudwatch.GetMetricDataInput{StartTime: &from, EndTime: aws.Time(from.Add(covered)),
+		ScanBy: types.ScanByTimestampAscending}
 	place, values := map[string]int{}, make([][]*float64, len(metrics))
 	for i, m := range metrics {
 		values[i] = make([]*float64, minutes)
@@ -141,9 +147,11 @@ func (t *transport) read(ctx context.Context, from time.Time, metrics []metric) 
 		if m.search != "" {
 			q.Expression, q.Period = &m.search, aws.Int32(60)
 		} else {
-			q.MetricStat = &types.MetricStat{Period: aws.Int32(60), Stat: &m.statistic, Metric: &types.Metric{Namespace: &m.namespace, MetricName: &m.name}}
+			q.MetricStat = &types.MetricStat{Period: aws.Int32(60), Stat: &m.statistic,
+				Metric: &types.Metric{Namespace: &m.namespace, MetricName: &m.name}}
 			for k := 0; k+1 < len(m.dimensions); k += 2 {
-				q.MetricStat.Metric.Dimensions = append(q.MetricStat.Metric.Dimensions, types.Dimension{Name: &m.dimensions[k], Value: &m.dimensions[k+1]})
+				q.MetricStat.Metric.Dimensions = append(q.MetricStat.Metric.Dimensions,
+					types.Dimension{Name: &m.dimensions[k], Value: &m.dimensions[k+1]})
 			}
 		}
 		in.MetricDataQueries = append(in.MetricDataQueries, q)
@@ -172,7 +180,8 @@ func (t *transport) read(ctx context.Context, from time.Time, metrics []metric) 
 }
 
 func ofQueue(url, name, statistic string) metric {
-	return metric{namespace: "AWS/SQS", name: name, statistic: statistic, dimensions: []string{"QueueName", path.Base(url)}}
+	return metric{namespace: "AWS/SQS", name: name, statistic: statistic,
+		dimensions: []string{"QueueName", path.Base(url)}}
 }
 
 // queueURLs are the addresses of a queue and of the one of high priority beside it.
@@ -207,16 +216,22 @@ func (t *transport) addMetrics(ctx context.Context, s *client.Statistics, from t
 		waiting[a.Agent] = ask(ofQueues(queue, url, "ApproximateNumberOfMessagesVisible", "Maximum")...)
 		oldest[a.Agent] = ask(ofQueues(queue, url, "ApproximateAgeOfOldestMessage", "Maximum")...)
 		if name != "" {
-			notCalled[a.Agent] = ask(metric{deployment.MetricNamespace, deployment.MetricNotCalled, "Sum", []string{deployment.MetricDeployment, name, deployment.MetricAgent, a.Agent}, ""})
+			notCalled[a.Agent] = ask(metric{deployment.MetricNamespace, deployment.MetricNotCalled, "Sum",
+				[]string{deployment.MetricDeployment, name, deployment.MetricAgent, a.Agent}, ""})
 		}
 	}
 	var swept, inError []int
 	if name != "" {
-		swept = ask(metric{deployment.MetricNamespace, deployment.MetricOldestOverdue, "Maximum", []string{deployment.MetricDeployment, name}, ""})
-		inError = ask(metric{search: fmt.Sprintf(`SEARCH('{%s,%s,%s} %s="%s" MetricName="%s"', 'Maximum', 60)`,
-			deployment.MetricNamespace, deployment.MetricDeployment, deployment.MetricWorkflow, deployment.MetricDeployment, name, deployment.MetricInError)})
+		swept = ask(metric{deployment.MetricNamespace, deployment.MetricOldestOverdue, "Maximum",
+			[]string{deployment.MetricDeployment, name}, ""})
+		inError = ask(
+			metric{search: fmt.Sprintf(`SEARCH('{%s,%s,%s} %s="%s" MetricName="%s"', 'Maximum', 60)`,
+				deployment.MetricNamespace, deployment.MetricDeployment, deployment.MetricWorkflow,
+				deployment.MetricDeployment, name, deployment.MetricInError)})
 	} else {
-		s.Unknown = append(s.Unknown, "orders in Error over time, and agents that do not call their service: deploy the stack again, its outputs do not have the name of its metrics")
+		s.Unknown = append(s.Unknown,
+			"orders in Error over time, and agents that do not call their service: deploy the stack "+
+				"again, its outputs do not have the name of its metrics")
 	}
 	values, err := t.read(ctx, from, metrics)
 	if err != nil {
@@ -224,7 +239,8 @@ func (t *transport) addMetrics(ctx context.Context, s *client.Statistics, from t
 	}
 	s.Series = append(s.Series, series(view.SeriesReceived, "", values, received))
 	if name != "" {
-		s.Series = append(s.Series, view.Series{Kind: view.SeriesOrders, Of: string(core.Error), Values: t.inError(values[swept[0]], values[inError[0]])})
+		s.Series = append(s.Series, view.Series{Kind: view.SeriesOrders, Of: string(core.Error),
+			Values: t.inError(values[swept[0]], values[inError[0]])})
 	}
 	for i := range s.Agents {
 		a := &s.Agents[i]
@@ -294,7 +310,8 @@ func latest(values []*float64, within time.Duration) *float64 {
 	return nil
 }
 
-// uncalledSince is the first minute of those, up to now, in which an agent said that it does not call its service.
+// uncalledSince is the first minute of those, up to now, in which an agent said that it does not call its
+// service.
 func uncalledSince(values []*float64) (since int, is bool) {
 	last := minutes
 	for i := minutes - 1; i >= 0 && last-i <= int(uncalledFor/time.Minute); i-- {
@@ -328,13 +345,15 @@ func (t *transport) usage(ctx context.Context, from time.Time) (*view.Usage, err
 		add(&u.WriteUnits, metric{"AWS/DynamoDB", "ConsumedWriteCapacityUnits", "Sum", x, ""})
 		add(&u.ReadUnits, metric{"AWS/DynamoDB", "ConsumedReadCapacityUnits", "Sum", x, ""})
 	}
-	queues := map[string]string{port.Intake: t.Outputs.Intake, port.Control: t.Outputs.Control, port.Replies: t.Outputs.Replies}
+	queues := map[string]string{port.Intake: t.Outputs.Intake, port.Control: t.Outputs.Control,
+		port.Replies: t.Outputs.Replies}
 	for agent, url := range t.Outputs.Requests {
 		queues[port.Requests(agent)] = url
 	}
 	for _, queue := range slices.Sorted(maps.Keys(queues)) {
 		for _, url := range t.queueURLs(queue, queues[queue]) {
-			for _, name := range []string{"NumberOfMessagesSent", "NumberOfMessagesReceived", "NumberOfMessagesDeleted"} {
+			for _, name := range []string{"NumberOfMessagesSent", "NumberOfMessagesReceived",
+				"NumberOfMessagesDeleted"} {
 				to := &u.Messages
 				if queue == port.Intake && name == "NumberOfMessagesDeleted" {
 					to = &u.Orders
@@ -346,8 +365,10 @@ func (t *transport) usage(ctx context.Context, from time.Time) (*view.Usage, err
 		}
 	}
 	if t.Outputs.Scheduler != "" {
-		add(&u.Invocations, metric{"AWS/Lambda", "Invocations", "Sum", []string{"FunctionName", t.Outputs.Scheduler}, ""})
-		add(&u.Milliseconds, metric{"AWS/Lambda", "Duration", "Sum", []string{"FunctionName", t.Outputs.Scheduler}, ""})
+		add(&u.Invocations, metric{"AWS/Lambda", "Invocations", "Sum",
+			[]string{"FunctionName", t.Outputs.Scheduler}, ""})
+		add(&u.Milliseconds, metric{"AWS/Lambda", "Duration", "Sum",
+			[]string{"FunctionName", t.Outputs.Scheduler}, ""})
 	}
 	values, err := t.read(ctx, from, metrics)
 	if err != nil {

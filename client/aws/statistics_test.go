@@ -20,14 +20,16 @@ import (
 	"github.com/stepkeeper/stepkeeper/verify/stacktest"
 )
 
-// watch is a CloudWatch that knows values by what is asked for, of minutes before the end, in pages of three metrics.
+// watch is a CloudWatch that knows values by what is asked for, of minutes before the end, in pages of three
+// metrics.
 type watch struct {
 	values map[string]map[int]float64
 	calls  atomic.Int32
 	err    error
 }
 
-func (w *watch) GetMetricData(_ context.Context, in *cloudwatch.GetMetricDataInput, _ ...func(*cloudwatch.Options)) (*cloudwatch.GetMetricDataOutput, error) {
+func (w *watch) GetMetricData(_ context.Context, in *cloudwatch.GetMetricDataInput,
+	_ ...func(*cloudwatch.Options)) (*cloudwatch.GetMetricDataOutput, error) {
 	w.calls.Add(1)
 	if w.err != nil {
 		return nil, w.err
@@ -45,14 +47,16 @@ func (w *watch) GetMetricData(_ context.Context, in *cloudwatch.GetMetricDataInp
 		q := in.MetricDataQueries[i]
 		name := sdk.ToString(q.Expression)
 		if q.MetricStat != nil {
-			name = *q.MetricStat.Metric.Namespace + " " + *q.MetricStat.Metric.MetricName + " " + *q.MetricStat.Stat
+			name = *q.MetricStat.Metric.Namespace + " " + *q.MetricStat.Metric.MetricName + " " +
+				*q.MetricStat.Stat
 			for _, d := range q.MetricStat.Metric.Dimensions {
 				name += " " + *d.Name + "=" + *d.Value
 			}
 		}
 		r := types.MetricDataResult{Id: q.Id}
 		for ago, n := range w.values[name] {
-			r.Timestamps, r.Values = append(r.Timestamps, in.EndTime.Add(-time.Duration(ago)*time.Minute)), append(r.Values, n)
+			r.Timestamps, r.Values = append(r.Timestamps, in.EndTime.Add(-time.Duration(ago)*time.Minute)),
+				append(r.Values, n)
 		}
 		out.MetricDataResults = append(out.MetricDataResults, r)
 		if q.Expression != nil && len(r.Values) > 0 { // a search finds several
@@ -75,14 +79,17 @@ const inErrorSearch = `SEARCH('{Stepkeeper,Deployment,Workflow} Deployment="Shop
 func watched(t *testing.T, w *watch) *stacktest.Deployment {
 	s := stacktest.New(t, stacktest.Memory())
 	o := &s.Parts.Outputs
-	o.Intake, o.Deployment, o.Scheduler, o.SweepInterval = "https://sqs/1/Shop-Intake", "Shop/Engine", "Shop-Scheduler", 2*time.Minute
+	o.Intake, o.Deployment, o.Scheduler, o.SweepInterval = "https://sqs/1/Shop-Intake", "Shop/Engine",
+		"Shop-Scheduler", 2*time.Minute
 	o.Replies = "https://sqs/1/Shop-Replies"
 	o.Requests = map[string]string{"mail": "https://sqs/1/Shop-Mail"}
 	o.High = map[string]string{port.Requests("mail"): "https://sqs/1/Shop-Mail-High"}
 	depth := func(n int) func() (port.Depth, error) {
 		return func() (port.Depth, error) { return port.Depth{Visible: n, InFlight: 1}, nil }
 	}
-	s.Parts.Queues = counted{s.Parts.Queues, map[string]func() (port.Depth, error){port.Requests("mail"): depth(4), port.High(port.Requests("mail")): depth(2)}}
+	s.Parts.Queues = counted{s.Parts.Queues,
+		map[string]func() (port.Depth, error){port.Requests("mail"): depth(4),
+			port.High(port.Requests("mail")): depth(2)}}
 	s.Parts.Sweeps = &supervisor{Store: memory.NewStore(4), due: time.Now().Add(-10 * time.Minute)}
 	s.Parts.Metrics = w
 	return s
@@ -116,13 +123,20 @@ func TestStatistics(t *testing.T) {
 		"AWS/SQS ApproximateAgeOfOldestMessage Maximum QueueName=Shop-Mail":           {4: 95, 3: 90},
 		"Stepkeeper OldestOverdue Maximum Deployment=Shop/Engine":                     {6: 0, 4: 0},
 		inErrorSearch: {4: 3},
-		"Stepkeeper NotCalled Sum Deployment=Shop/Engine Agent=mail":                                        {30: 1, 14: 2, 9: 1, 8: 0},
-		"AWS/DynamoDB ConsumedWriteCapacityUnits Sum TableName=orders":                                      {5: 800, 4: 100},
-		"AWS/DynamoDB ConsumedWriteCapacityUnits Sum TableName=orders GlobalSecondaryIndexName=complete-by": {5: 300},
-		"AWS/DynamoDB ConsumedReadCapacityUnits Sum TableName=orders":                                       {5: 500},
-		"AWS/SQS NumberOfMessagesSent Sum QueueName=Shop-Mail-High":                                         {5: 11},
-		"AWS/Lambda Invocations Sum FunctionName=Shop-Scheduler":                                            {5: 50},
-		"AWS/Lambda Duration Sum FunctionName=Shop-Scheduler":                                               {5: 1500.5},
+		"Stepkeeper NotCalled Sum Deployment=Shop/Engine Agent=mail": {
+			30: 1, 14: 2, 9: 1, 8: 0},
+		"AWS/DynamoDB ConsumedWriteCapacityUnits Sum TableName=orders": {
+			5: 800, 4: 100},
+		"AWS/DynamoDB ConsumedWriteCapacityUnits Sum TableName=orders GlobalSecondaryIndexName=complete-by": {
+			5: 300},
+		"AWS/DynamoDB ConsumedReadCapacityUnits Sum TableName=orders": {
+			5: 500},
+		"AWS/SQS NumberOfMessagesSent Sum QueueName=Shop-Mail-High": {
+			5: 11},
+		"AWS/Lambda Invocations Sum FunctionName=Shop-Scheduler": {
+			5: 50},
+		"AWS/Lambda Duration Sum FunctionName=Shop-Scheduler": {
+			5: 1500.5},
 	}}
 	stack := watched(t, w)
 	c := stack.Client()
@@ -133,7 +147,8 @@ func TestStatistics(t *testing.T) {
 	for want, got := range map[string]string{
 		"received 30 40 30 – –": "received" + last(t, s, view.SeriesReceived, "", 5),
 		"waiting – 7 9 – –":     "waiting" + last(t, s, view.SeriesWaiting, "mail", 5),
-		"error 0 0 6 6 – –":     "error" + last(t, s, view.SeriesOrders, "Error", 6), // two workflows, and what a sweep says holds until the next
+		// two workflows, and what a sweep says holds until the next
+		"error 0 0 6 6 – –": "error" + last(t, s, view.SeriesOrders, "Error", 6),
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -179,7 +194,8 @@ func TestStatistics(t *testing.T) {
 	}
 }
 
-// What may not be read, or is not reported by an older stack, is said and not drawn as zero; the rest is there.
+// What may not be read, or is not reported by an older stack, is said and not drawn as zero; the rest is
+// there.
 func TestStatisticsThatMayNotBeRead(t *testing.T) {
 	stack := watched(t, &watch{err: errors.New("AccessDenied")})
 	stack.Parts.Sweeps = closedIndex{&supervisor{}}
@@ -187,8 +203,10 @@ func TestStatisticsThatMayNotBeRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(s.Series) > 0 || s.Usage != nil || len(s.Agents) != 1 || s.Agents[0].Waiting != 6 || s.Overdue != nil ||
-		!strings.Contains(strings.Join(s.Unknown, "\n"), "metrics of CloudWatch: ") || !strings.Contains(strings.Join(s.Unknown, "\n"), "overdue orders: ") {
+	if len(s.Series) > 0 || s.Usage != nil || len(s.Agents) != 1 || s.Agents[0].Waiting != 6 ||
+		s.Overdue != nil ||
+		!strings.Contains(strings.Join(s.Unknown, "\n"), "metrics of CloudWatch: ") ||
+		!strings.Contains(strings.Join(s.Unknown, "\n"), "overdue orders: ") {
 		t.Errorf("%+v", s)
 	}
 	stack = watched(t, &watch{})
@@ -198,7 +216,8 @@ func TestStatisticsThatMayNotBeRead(t *testing.T) {
 		t.Errorf("%+v %v", s, err)
 	}
 	stack.Parts.Metrics = nil
-	if s, err = stack.Client().Statistics(t.Context()); err != nil || !strings.Contains(strings.Join(s.Unknown, "\n"), "not read through this client") {
+	if s, err = stack.Client().Statistics(t.Context()); err != nil ||
+		!strings.Contains(strings.Join(s.Unknown, "\n"), "not read through this client") {
 		t.Errorf("%+v %v", s, err)
 	}
 }

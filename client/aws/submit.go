@@ -83,7 +83,8 @@ func (t *transport) batch(ctx context.Context, orders [][]byte) ([]client.Result
 			continue
 		}
 		var e *client.Error
-		if a.Err = err; !errors.As(err, &e) || e.Status == http.StatusForbidden || e.Status == http.StatusBadGateway {
+		if a.Err = err; !errors.As(err, &e) || e.Status == http.StatusForbidden ||
+			e.Status == http.StatusBadGateway {
 			return nil, err
 		}
 	}
@@ -105,7 +106,8 @@ type outcome struct {
 }
 
 // Stream sends batches, several at a time, and answers in the order of the orders.
-func (t *transport) Stream(ctx context.Context, next func() ([]byte, bool), answer func(client.Result) error) error {
+func (t *transport) Stream(ctx context.Context, next func() ([]byte, bool),
+	answer func(client.Result) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	orders := make(chan []byte, port.MaxBatch)

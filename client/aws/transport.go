@@ -42,13 +42,16 @@ type Queues interface {
 
 // Lambda reads the state of an event source mapping, and what the account has room for; *lambda.Client does.
 type Lambda interface {
-	GetEventSourceMapping(ctx context.Context, in *lambda.GetEventSourceMappingInput, o ...func(*lambda.Options)) (*lambda.GetEventSourceMappingOutput, error)
-	GetAccountSettings(ctx context.Context, in *lambda.GetAccountSettingsInput, o ...func(*lambda.Options)) (*lambda.GetAccountSettingsOutput, error)
+	GetEventSourceMapping(ctx context.Context, in *lambda.GetEventSourceMappingInput,
+		o ...func(*lambda.Options)) (*lambda.GetEventSourceMappingOutput, error)
+	GetAccountSettings(ctx context.Context, in *lambda.GetAccountSettingsInput,
+		o ...func(*lambda.Options)) (*lambda.GetAccountSettingsOutput, error)
 }
 
 // Sweeps reads what the Supervisor has done.
 type Sweeps interface {
-	Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due, limit int) ([]port.Due, error)
+	Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due,
+		limit int) ([]port.Due, error)
 	// LeaseUntil: zero if nothing ever took the lease.
 	LeaseUntil(ctx context.Context, name string) (time.Time, error)
 }
@@ -145,8 +148,9 @@ func (t *transport) show(ctx context.Context, task *core.Task, detailed bool) (*
 	return &shown, nil
 }
 
-// deployed returns the definition that new orders of the task's workflow get; nil if that is not known. One that no order has
-// run yet is not stored, so the definition that the task pins, def, stands for it under its hash.
+// deployed returns the definition that new orders of the task's workflow get; nil if that is not known. One
+// that no order has run yet is not stored, so the definition that the task pins, def, stands for it under its
+// hash.
 func (t *transport) deployed(ctx context.Context, task *core.Task, def *core.Definition) *core.Definition {
 	hash := t.Outputs.Workflows[idOf(task.Workflow)]
 	if hash == "" || def == nil {
@@ -169,7 +173,9 @@ func itemBytes(task *core.Task) int {
 	if err != nil {
 		return 0
 	}
-	n, _ := items.ItemSize(&port.Record{ID: task.OrderID, Version: task.Version, State: string(task.ProcessState), Workflow: task.Workflow, Created: task.Created.Std(), Document: document})
+	n, _ := items.ItemSize(&port.Record{ID: task.OrderID, Version: task.Version,
+		State: string(task.ProcessState), Workflow: task.Workflow, Created: task.Created.Std(),
+		Document: document})
 	return n
 }
 
@@ -186,10 +192,12 @@ func (t *transport) definition(ctx context.Context, hash string) (*core.Definiti
 	}
 	data, err := t.Definitions.Definition(ctx, hash)
 	if errors.Is(err, port.ErrNotFound) {
-		return nil, fmt.Errorf("%w: definition %s is not stored: %w", client.ErrAnswer, hash, port.ErrNotFound)
+		return nil, fmt.Errorf("%w: definition %s is not stored: %w", client.ErrAnswer, hash,
+			port.ErrNotFound)
 	}
 	if err != nil {
-		return nil, failed(ctx, use{"dynamodb:GetItem", "table " + t.Outputs.Definitions, t.Outputs.Application}, err)
+		return nil, failed(ctx, use{"dynamodb:GetItem", "table " + t.Outputs.Definitions,
+			t.Outputs.Application}, err)
 	}
 	def := new(core.Definition)
 	if err := json.Unmarshal(data, def); err != nil {
@@ -207,7 +215,8 @@ func (t *transport) definition(ctx context.Context, hash string) (*core.Definiti
 }
 
 func notFound(id string) error {
-	return refusal(http.StatusNotFound, "not-found", "no order %q is known; check the ID; one that was queued just now is known in a moment", id)
+	return refusal(http.StatusNotFound, "not-found",
+		"no order %q is known; check the ID; one that was queued just now is known in a moment", id)
 }
 
 // present answers a task that may still be on its way: nil, then. What was queued here and cannot
@@ -223,13 +232,16 @@ func (t *transport) present(ctx context.Context, id string) (*core.Task, error) 
 		return nil, notFound(id)
 	case task == nil && time.Since(sent.at) > t.Patience:
 		return nil, refusal(http.StatusConflict, codeNotStarted,
-			"order %q was queued %s ago and has no task: it was refused, for instance because its workflow is not deployed (the message and the reason are in the quarantine queue %s, or went to its reply-to), or the intake queue is far behind",
+			"order %q was queued %s ago and has no task: it was refused, for instance because its "+
+				"workflow is not deployed (the message and the reason are in the quarantine queue %s, or "+
+				"went to its reply-to), or the intake queue is far behind",
 			id, time.Since(sent.at).Round(time.Second), t.Outputs.Quarantine)
 	case task == nil || !known || task.IsTombstone():
 		return task, nil
 	case message.HashOf(task) != sent.hash:
 		return nil, refusal(http.StatusConflict, "other-content",
-			"an order with the ID %q and other content was submitted before; nothing was changed: submit the new content under a new ID", id)
+			"an order with the ID %q and other content was submitted before; nothing was changed: submit "+
+				"the new content under a new ID", id)
 	}
 	return task, nil
 }
@@ -267,7 +279,9 @@ func (t *transport) Order(ctx context.Context, id string) (json.RawMessage, erro
 		return nil, notFound(id)
 	}
 	if task.Erased != nil {
-		return nil, refusal(http.StatusNotFound, "not-found", "the content of order %q was erased at %s; its states and times are still shown", id, task.Erased.At)
+		return nil, refusal(http.StatusNotFound, "not-found",
+			"the content of order %q was erased at %s; its states and times are still shown", id,
+			task.Erased.At)
 	}
 	return t.order(ctx, task)
 }
@@ -285,7 +299,8 @@ const defaultPage = 100
 
 // Page lists what the index holds.
 func (t *transport) Page(ctx context.Context, q client.Query, cursor string) (*view.Page, error) {
-	ask := port.Query{State: string(q.State), Workflow: q.Workflow, Oldest: q.Oldest, Limit: q.PageSize, Cursor: cursor}
+	ask := port.Query{State: string(q.State), Workflow: q.Workflow, Oldest: q.Oldest, Limit: q.PageSize,
+		Cursor: cursor}
 	ask.Limit = cmp.Or(ask.Limit, defaultPage)
 	if q.OlderThan > 0 {
 		ask.Before = time.Now().Add(-q.OlderThan)
@@ -305,10 +320,12 @@ func (t *transport) unlisted(ctx context.Context, err error) error {
 	if errors.Is(err, dynamo.ErrNotListed) || errors.Is(err, port.ErrCursor) {
 		return refusal(http.StatusBadRequest, codeNotListed, "%v", err)
 	}
-	u := use{"dynamodb:Query", "the index " + dynamo.IndexName + " of table " + t.Outputs.Orders, t.Outputs.Operator}
+	u := use{"dynamodb:Query", "the index " + dynamo.IndexName + " of table " + t.Outputs.Orders,
+		t.Outputs.Operator}
 	err = failed(ctx, u, err)
 	var e *client.Error
-	if errors.As(err, &e) && e.Status == http.StatusInternalServerError { // of the store itself: too many are open
+	// of the store itself: too many are open
+	if errors.As(err, &e) && e.Status == http.StatusInternalServerError {
 		return refusal(http.StatusBadRequest, codeNotListed, "%s", e.Detail)
 	}
 	return err
@@ -324,7 +341,9 @@ func (t *transport) Definition(ctx context.Context, workflow, definition string)
 		err = nil
 	}
 	if err == nil && (def == nil || def.Name != workflow) {
-		err = refusal(http.StatusNotFound, "not-found", "no order of workflow %q has run the definition %q; it is stored with its first order", workflow, definition)
+		err = refusal(http.StatusNotFound, "not-found",
+			"no order of workflow %q has run the definition %q; it is stored with its first order", workflow,
+			definition)
 	}
 	if err != nil {
 		return client.Definition{}, err
@@ -355,13 +374,16 @@ func (t *transport) Plan(ctx context.Context, id, definition string, documents b
 	}
 	if definition == client.Latest && task.Workflow != "" {
 		if definition = t.Outputs.Workflows[idOf(task.Workflow)]; definition == "" {
-			return view.Plan{}, refusal(http.StatusBadRequest, codeNotOnStack, "the workflow %s is not deployed in this stack; give the hash of a definition", task.Workflow)
+			return view.Plan{}, refusal(http.StatusBadRequest, codeNotOnStack,
+				"the workflow %s is not deployed in this stack; give the hash of a definition", task.Workflow)
 		}
 	}
 	to := core.Target{}
 	if to.Definition, err = t.definition(ctx, definition); errors.Is(err, port.ErrNotFound) {
 		return view.Plan{}, refusal(http.StatusBadRequest, codeNotOnStack,
-			"no order has run the definition %s yet, so that it stands inside the functions of the stack only; move the order: it is refused, with the differences, where that is not possible", definition)
+			"no order has run the definition %s yet, so that it stands inside the functions of the stack "+
+				"only; move the order: it is refused, with the differences, where that is not possible",
+			definition)
 	}
 	if err != nil {
 		return view.Plan{}, err
@@ -374,13 +396,15 @@ func (t *transport) Plan(ctx context.Context, id, definition string, documents b
 	if err != nil {
 		return view.Plan{}, err
 	}
-	p.Documents, err = view.DocumentsOf(task, order, def, to.Definition, func(hash string) (*core.Definition, error) { return t.definition(ctx, hash) })
+	p.Documents, err = view.DocumentsOf(task, order, def, to.Definition,
+		func(hash string) (*core.Definition, error) { return t.definition(ctx, hash) })
 	return p, err
 }
 
 // Workflows cannot be listed.
 func (t *transport) Workflows(context.Context) ([]client.Workflow, error) {
-	return nil, refusal(http.StatusBadRequest, codeNotOnStack, "the workflows of a stack are inside its functions and cannot be listed; look at what was deployed")
+	return nil, refusal(http.StatusBadRequest, codeNotOnStack,
+		"the workflows of a stack are inside its functions and cannot be listed; look at what was deployed")
 }
 
 // Schedules reads the records of the workflows that start by the clock.
@@ -434,8 +458,8 @@ func (t *transport) queueOf(c *message.Control) string {
 	return port.Control
 }
 
-// absent decides whether a command may come before its order: a Cancel only (P17), and not if the order's record has
-// expired.
+// absent decides whether a command may come before its order: a Cancel only (P17), and not if the order's
+// record has expired.
 func (t *transport) absent(ctx context.Context, c message.Control) (*core.Task, error) {
 	if c.Kind != message.Cancel {
 		return nil, notFound(c.OrderID)
@@ -446,7 +470,8 @@ func (t *transport) absent(ctx context.Context, c message.Control) (*core.Task, 
 	}
 	task, err := t.load(ctx, c.OrderID) // it may have come meanwhile
 	if err == nil && task == nil {
-		err = refusal(http.StatusConflict, "expired", "order %q ended long ago and its record has expired", c.OrderID)
+		err = refusal(http.StatusConflict, "expired", "order %q ended long ago and its record has expired",
+			c.OrderID)
 	}
 	return task, err
 }
@@ -470,7 +495,8 @@ func (t *transport) verdict(ctx context.Context, c message.Control) (client.Verd
 		}
 		if time.Now().After(until) {
 			return undecided(refusal(http.StatusGatewayTimeout, codeNoVerdict,
-				"no verdict stands in the task after %s; look at the order, and at the queue %s", t.Patience, t.queueOf(&c)))
+				"no verdict stands in the task after %s; look at the order, and at the queue %s", t.Patience,
+				t.queueOf(&c)))
 		}
 	}
 }

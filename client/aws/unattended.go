@@ -34,7 +34,8 @@ const (
 	looksAtOnce = 8
 )
 
-// mappingsOf reads the outputs Mappings, Mappings2 …; none of them: the stack was deployed without these outputs.
+// mappingsOf reads the outputs Mappings, Mappings2 …; none of them: the stack was deployed without these
+// outputs.
 func mappingsOf(values map[string]string, prefix string) map[string]string {
 	mappings := map[string]string{}
 	for i := 1; ; i++ {
@@ -169,7 +170,8 @@ func (t *transport) look(ctx context.Context, queues []string) ([]client.Unatten
 	return all, t.depthUnknown(unknown, why)
 }
 
-// depthUnknown is the error of a look: its first reason, which is mostly that of all. It is not to be tried again.
+// depthUnknown is the error of a look: its first reason, which is mostly that of all. It is not to be tried
+// again.
 func (t *transport) depthUnknown(queues []string, why error) error {
 	if len(queues) == 0 {
 		return nil
@@ -209,8 +211,8 @@ func (t *transport) remember(queues []string, looks []seen) {
 }
 
 // unattended answers a queue that its mapping does not take from, whether requests wait there or not, and a
-// queue of requests of which some wait and none is being handled. Nothing is said of the mapping of an external
-// agent, which has none.
+// queue of requests of which some wait and none is being handled. Nothing is said of the mapping of an
+// external agent, which has none.
 func (t *transport) unattended(ctx context.Context, queue string) (client.Unattended, error) {
 	agent, requests := strings.CutPrefix(queue, port.Requests(""))
 	u := client.Unattended{Queue: queue}
@@ -229,7 +231,8 @@ func (t *transport) unattended(ctx context.Context, queue string) (client.Unatte
 	return u, errors.Join(failure, err)
 }
 
-// withoutHigh is the agent that takes from requests-NAME: two queues are one agent's where there are priorities.
+// withoutHigh is the agent that takes from requests-NAME: two queues are one agent's where there are
+// priorities.
 func (t *transport) withoutHigh(name string) string {
 	for queue := range t.Outputs.High {
 		if port.High(queue) == port.Requests(name) {
@@ -249,8 +252,8 @@ func (t *transport) depth(ctx context.Context, queue string) (port.Depth, error)
 	return depth, failed(ctx, use{"sqs:GetQueueAttributes", "queue " + queue, t.Outputs.Operator}, err)
 }
 
-// mapping answers whether the event source mapping of the queue is off, and notes why, since when, and what to
-// do. Where it is on and its last invocation failed, that is noted too: it explains requests that wait.
+// mapping answers whether the event source mapping of the queue is off, and notes why, since when, and what
+// to do. Where it is on and its last invocation failed, that is noted too: it explains requests that wait.
 func (t *transport) mapping(ctx context.Context, u *client.Unattended) (off bool, err error) {
 	uuid := t.Outputs.Mappings[u.Queue]
 	if uuid == "" || t.Lambda == nil {
@@ -261,18 +264,22 @@ func (t *transport) mapping(ctx context.Context, u *client.Unattended) (off bool
 	switch {
 	case errors.As(err, &none):
 		u.Reason = "its event source mapping " + uuid + " is not there any more"
-		u.Fix = "a deployment without changes does not make it again: deploy once with the agent as External, and once as before (docs/operations.md)"
+		u.Fix = "a deployment without changes does not make it again: deploy once with the agent as " +
+			"External, and once as before (docs/operations.md)"
 		if u.Agent == "" {
-			u.Fix = "a deployment without changes does not make it again: make one by hand, with ReportBatchItemFailures (docs/operations.md)"
+			u.Fix = "a deployment without changes does not make it again: make one by hand, with " +
+				"ReportBatchItemFailures (docs/operations.md)"
 		}
 		return true, nil
 	case err != nil:
-		return false, failed(ctx, use{"lambda:GetEventSourceMapping", "the event source mapping of " + u.Queue, t.Outputs.Operator}, err)
+		return false, failed(ctx, use{"lambda:GetEventSourceMapping",
+			"the event source mapping of " + u.Queue, t.Outputs.Operator}, err)
 	}
 	switch state := aws.ToString(m.State); state {
 	case "Disabled", "Disabling", "Deleting":
 		u.Reason = "its event source mapping is " + strings.ToLower(state)
-		u.Fix = "enable it with `aws lambda update-event-source-mapping --uuid " + uuid + " --enabled --region " + t.Outputs.Region + "`"
+		u.Fix = "enable it with `aws lambda update-event-source-mapping --uuid " + uuid +
+			" --enabled --region " + t.Outputs.Region + "`"
 		if t.Outputs.Paused {
 			u.Fix = "the stack was deployed with Paused: deploy it without"
 		}
@@ -296,7 +303,8 @@ func (t *transport) await(ctx context.Context, shown *client.Task, now time.Time
 	queues := []string{port.Replies}
 	for i := range shown.Steps {
 		s := &shown.Steps[i]
-		if _, known := t.Outputs.Requests[s.Agent]; !known || !s.InFlight() || now.Sub(s.ClaimedAt.Std()) < t.Parts.Unattended {
+		if _, known := t.Outputs.Requests[s.Agent]; !known || !s.InFlight() ||
+			now.Sub(s.ClaimedAt.Std()) < t.Parts.Unattended {
 			continue
 		}
 		queue := port.Requests(s.Agent)

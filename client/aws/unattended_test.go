@@ -78,16 +78,19 @@ func TestUnattended(t *testing.T) {
 			t.Errorf("%s: unchecked %q", x.name, task.Unchecked)
 		}
 		all, err := c.Unattended(t.Context(), "")
-		if err == nil || len(all) != x.want || strings.Contains(err.Error(), "requests-shop") != (x.err != nil) || !strings.Contains(err.Error(), "requests-mail") {
+		if err == nil || len(all) != x.want || strings.Contains(err.Error(),
+			"requests-shop") != (x.err != nil) || !strings.Contains(err.Error(), "requests-mail") {
 			t.Errorf("%s: %+v, %v", x.name, all, err)
 		}
-		if x.want == 1 && (task.Unattended[0].Queue != "requests-shop" || task.Unattended[0].Waiting != 3 || task.Unattended[0].Since == 0 || all[0].Since != 0) {
+		if x.want == 1 && (task.Unattended[0].Queue != "requests-shop" || task.Unattended[0].Waiting != 3 ||
+			task.Unattended[0].Since == 0 || all[0].Since != 0) {
 			t.Errorf("%s: %+v, %+v", x.name, task.Unattended, all)
 		}
 	}
 	depth, failure = port.Depth{Visible: 1}, nil
 	w.Parts.Outputs.Requests = map[string]string{"mail": "url"}
-	if task, err := w.Client().Get(t.Context(), "o-1"); err != nil || len(task.Unattended) != 0 || task.Unchecked != "" {
+	if task, err := w.Client().Get(t.Context(), "o-1"); err != nil || len(task.Unattended) != 0 ||
+		task.Unchecked != "" {
 		t.Errorf("a queue that the outputs do not name: %+v, %v", task, err)
 	}
 	w.Parts.Outputs.Requests["shop"] = "url"
@@ -131,9 +134,11 @@ func stackOf(t *testing.T) (*cloud, func() *client.Client) {
 	}
 }
 
-// What a queue's mapping says is reported, whether requests wait already or not; an external agent has no mapping.
+// What a queue's mapping says is reported, whether requests wait already or not; an external agent has no
+// mapping.
 func TestMappingsThatTakeNothing(t *testing.T) {
-	const enable = "enable it with `aws lambda update-event-source-mapping --uuid m-payment --enabled --region eu-central-1`"
+	const enable = "enable it with `aws lambda update-event-source-mapping --uuid m-payment --enabled " +
+		"--region eu-central-1`"
 	for name, x := range map[string]struct {
 		change func(c *cloud)
 		want   client.Unattended
@@ -142,27 +147,40 @@ func TestMappingsThatTakeNothing(t *testing.T) {
 			c.mapped["m-payment"] = disabled
 			c.sqs = depths(map[string]int{"EngineRequestsPaymentUrl": 12})
 		},
-			client.Unattended{Queue: "requests-payment", Agent: "payment", Since: 1792000000500, Waiting: 12, Reason: "its event source mapping is disabled", Fix: enable}},
+			client.Unattended{Queue: "requests-payment", Agent: "payment", Since: 1792000000500, Waiting: 12,
+				Reason: "its event source mapping is disabled", Fix: enable}},
 		"disabled, and none waits": {func(c *cloud) { c.mapped["m-payment"] = `{"State":"Disabling"}` },
-			client.Unattended{Queue: "requests-payment", Agent: "payment", Reason: "its event source mapping is disabling", Fix: enable}},
-		"of the Scheduler": {func(c *cloud) { c.mapped["m-intake"] = `{"State":"Disabled"}`; c.outputs["EnginePaused"] = "true" },
-			client.Unattended{Queue: "intake", Reason: "its event source mapping is disabled", Fix: "the stack was deployed with Paused: deploy it without"}},
+			client.Unattended{Queue: "requests-payment", Agent: "payment",
+				Reason: "its event source mapping is disabling", Fix: enable}},
+		"of the Scheduler": {func(c *cloud) {
+			c.mapped["m-intake"] = `{"State":"Disabled"}`
+			c.outputs["EnginePaused"] = "true"
+		},
+			client.Unattended{Queue: "intake", Reason: "its event source mapping is disabled",
+				Fix: "the stack was deployed with Paused: deploy it without"}},
 		"deleted": {func(c *cloud) { delete(c.mapped, "m-shipping") },
-			client.Unattended{Queue: "requests-shipping", Agent: "shipping", Reason: "its event source mapping m-shipping is not there any more",
-				Fix: "a deployment without changes does not make it again: deploy once with the agent as External, and once as before (docs/operations.md)"}},
+			client.Unattended{Queue: "requests-shipping", Agent: "shipping",
+				Reason: "its event source mapping m-shipping is not there any more",
+				Fix: "a deployment without changes does not make it again: deploy once with the agent as " +
+					"External, and once as before (docs/operations.md)"}},
 		"deleted, of the Scheduler": {func(c *cloud) { delete(c.mapped, "m-intake") },
-			client.Unattended{Queue: "intake", Reason: "its event source mapping m-intake is not there any more",
-				Fix: "a deployment without changes does not make it again: make one by hand, with ReportBatchItemFailures (docs/operations.md)"}},
+			client.Unattended{Queue: "intake",
+				Reason: "its event source mapping m-intake is not there any more",
+				Fix: "a deployment without changes does not make it again: make one by hand, with " +
+					"ReportBatchItemFailures (docs/operations.md)"}},
 		"its function fails": {func(c *cloud) {
 			c.mapped["m-payment"] = `{"State":"Enabled","LastProcessingResult":"PROBLEM: Function call failed","FunctionArn":"arn:aws:lambda:eu-central-1:1:function:Shop-Pay"}`
 			c.sqs = depths(map[string]int{"EngineRequestsPaymentUrl": 2})
 		}, client.Unattended{Queue: "requests-payment", Agent: "payment", Waiting: 2,
-			Reason: "the last result of its event source mapping is PROBLEM: Function call failed", Fix: "look at the log of the function Shop-Pay"}},
+			Reason: "the last result of its event source mapping is PROBLEM: Function call failed",
+			Fix:    "look at the log of the function Shop-Pay"}},
 		"external": {func(c *cloud) {
 			c.sqs = depths(map[string]int{"EngineRequestsNotificationUrl": 3, "EngineIntakeUrl": 3})
 		},
 			client.Unattended{Queue: "requests-notification", Agent: "notification", Waiting: 3}},
-		"all is well": {func(c *cloud) { c.mapped["m-payment"] = `{"State":"Updating","LastProcessingResult":"OK"}` }, client.Unattended{}},
+		"all is well": {func(c *cloud) {
+			c.mapped["m-payment"] = `{"State":"Updating","LastProcessingResult":"OK"}`
+		}, client.Unattended{}},
 	} {
 		c, open := stackOf(t)
 		x.change(c)
@@ -181,10 +199,12 @@ func TestMappingsThatTakeNothing(t *testing.T) {
 func TestQueuesThatCannotBeLookedAt(t *testing.T) {
 	c, open := stackOf(t)
 	c.sqs = depths(map[string]int{"EngineRequestsPaymentUrl": 3})
-	for action, want := range map[string]string{"lambda:GetEventSourceMapping": "requests-payment", "sqs:GetQueueAttributes": ""} {
+	for action, want := range map[string]string{"lambda:GetEventSourceMapping": "requests-payment",
+		"sqs:GetQueueAttributes": ""} {
 		c.failing.Store(&[2]string{action, "AccessDeniedException"})
 		all, err := open().Unattended(t.Context(), "")
-		if err == nil || !strings.Contains(err.Error(), "not known whether something takes from ") || !strings.Contains(err.Error(), "the permission "+action+" on ") ||
+		if err == nil || !strings.Contains(err.Error(), "not known whether something takes from ") ||
+			!strings.Contains(err.Error(), "the permission "+action+" on ") ||
 			!strings.Contains(err.Error(), "EngineOperatorPolicy") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", action, err)
 		}
@@ -193,10 +213,12 @@ func TestQueuesThatCannotBeLookedAt(t *testing.T) {
 		}
 	}
 	w := stacktest.New(t, stacktest.Memory())
-	w.Parts.Outputs.Mappings, w.Parts.Lambda, w.Parts.LookTimeout = map[string]string{port.Intake: "m"}, silent{}, 20*time.Millisecond
+	w.Parts.Outputs.Mappings, w.Parts.Lambda, w.Parts.LookTimeout = map[string]string{port.Intake: "m"},
+		silent{}, 20*time.Millisecond
 	begun := time.Now()
 	all, err := w.Client().Unattended(t.Context(), "")
-	if err == nil || !strings.Contains(err.Error(), "takes from intake: AWS did not answer within 20ms") || len(all) > 0 || time.Since(begun) > 10*time.Second {
+	if err == nil || !strings.Contains(err.Error(), "takes from intake: AWS did not answer within 20ms") ||
+		len(all) > 0 || time.Since(begun) > 10*time.Second {
 		t.Errorf("%+v, %v after %v", all, err, time.Since(begun))
 	}
 	ended, cancel := context.WithCancel(t.Context())
@@ -208,7 +230,8 @@ func TestQueuesThatCannotBeLookedAt(t *testing.T) {
 
 type silent struct{ aws.Lambda }
 
-func (silent) GetEventSourceMapping(ctx context.Context, _ *lambda.GetEventSourceMappingInput, _ ...func(*lambda.Options)) (*lambda.GetEventSourceMappingOutput, error) {
+func (silent) GetEventSourceMapping(ctx context.Context, _ *lambda.GetEventSourceMappingInput,
+	_ ...func(*lambda.Options)) (*lambda.GetEventSourceMappingOutput, error) {
 	select {
 	case <-ctx.Done():
 		return nil, ctx.Err()
@@ -240,13 +263,15 @@ func TestWhatWasSeenHolds(t *testing.T) {
 		m := &mappings{}
 		c := aws.Over(aws.Parts{
 			Outputs: aws.Outputs{Mappings: map[string]string{port.Intake: "m"}}, Lambda: m,
-			Queues: counted{nil, map[string]func() (port.Depth, error){port.Intake: func() (port.Depth, error) { return port.Depth{}, nil }}},
+			Queues: counted{nil, map[string]func() (port.Depth, error){
+				port.Intake: func() (port.Depth, error) { return port.Depth{}, nil }}},
 		})
 		for i, x := range []struct {
 			later  time.Duration
 			denied bool
 			calls  int
-		}{{0, false, 1}, {9 * time.Second, false, 1}, {2 * time.Second, true, 2}, {11 * time.Second, true, 2}, {48 * time.Second, false, 2}, {2 * time.Second, false, 3}} {
+		}{{0, false, 1}, {9 * time.Second, false, 1}, {2 * time.Second, true, 2}, {11 * time.Second, true, 2},
+			{48 * time.Second, false, 2}, {2 * time.Second, false, 3}} {
 			time.Sleep(x.later)
 			m.denied = x.denied
 			_, err := c.Unattended(t.Context(), "")
@@ -263,7 +288,8 @@ type mappings struct {
 	calls  int
 }
 
-func (m *mappings) GetEventSourceMapping(ctx context.Context, in *lambda.GetEventSourceMappingInput, _ ...func(*lambda.Options)) (*lambda.GetEventSourceMappingOutput, error) {
+func (m *mappings) GetEventSourceMapping(ctx context.Context, in *lambda.GetEventSourceMappingInput,
+	_ ...func(*lambda.Options)) (*lambda.GetEventSourceMappingOutput, error) {
 	m.calls++
 	if m.denied {
 		return nil, errors.New("AccessDenied")
@@ -271,8 +297,8 @@ func (m *mappings) GetEventSourceMapping(ctx context.Context, in *lambda.GetEven
 	return off{}.GetEventSourceMapping(ctx, in)
 }
 
-// An order reports the agents that its steps wait for, and of the replies that would follow; a workflow of those
-// that it needs.
+// An order reports the agents that its steps wait for, and of the replies that would follow; a workflow of
+// those that it needs.
 func TestUnattendedOfAnOrder(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
 	w.Parts.Unattended = time.Nanosecond
@@ -281,7 +307,8 @@ func TestUnattendedOfAnOrder(t *testing.T) {
 	w.Parts.Queues = counted{w.Parts.Queues, map[string]func() (port.Depth, error){
 		port.Replies: none, port.Requests("shop"): none, port.Requests("mail"): none,
 	}}
-	w.Parts.Outputs.Mappings = map[string]string{port.Replies: "m-replies", port.Requests("shop"): "m-shop", port.Requests("mail"): "m-mail"}
+	w.Parts.Outputs.Mappings = map[string]string{port.Replies: "m-replies", port.Requests("shop"): "m-shop",
+		port.Requests("mail"): "m-mail"}
 	w.Parts.Lambda = off{}
 	c := w.Client()
 	submit(t, c, order("o-1", "order", "never"))
@@ -296,10 +323,12 @@ func TestUnattendedOfAnOrder(t *testing.T) {
 		}
 		return names
 	}
-	if got := queues(task.Unattended); !slices.Equal(got, []string{"replies", "requests-shop"}) || task.Unchecked != "" {
+	if got := queues(task.Unattended); !slices.Equal(got, []string{"replies", "requests-shop"}) ||
+		task.Unchecked != "" {
 		t.Errorf("%v %q", got, task.Unchecked)
 	}
-	for workflow, want := range map[string]string{"order": "[replies requests-shop]", "": "[replies requests-mail requests-shop]", "other": "[replies requests-mail requests-shop]"} {
+	for workflow, want := range map[string]string{"order": "[replies requests-shop]",
+		"": "[replies requests-mail requests-shop]", "other": "[replies requests-mail requests-shop]"} {
 		w.Parts.Outputs.Workflows = map[string]string{"Order": task.Definition}
 		all, err := w.Client().Unattended(t.Context(), workflow)
 		if got := fmt.Sprint(queues(all)); err != nil || got != want {
@@ -313,21 +342,25 @@ func TestUnattendedOfAPriority(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
 	w.Parts.Unattended = time.Nanosecond
 	shop := port.Requests("shop")
-	w.Parts.Outputs.Requests, w.Parts.Outputs.High = map[string]string{"shop": "url"}, map[string]string{shop: "url-2", port.Intake: "url-3"}
+	w.Parts.Outputs.Requests, w.Parts.Outputs.High = map[string]string{"shop": "url"},
+		map[string]string{shop: "url-2", port.Intake: "url-3"}
 	none := func() (port.Depth, error) { return port.Depth{}, nil }
 	w.Parts.Queues = counted{w.Parts.Queues, map[string]func() (port.Depth, error){
 		port.Replies: none, shop: none, port.High(shop): none, port.High(port.Intake): none,
 	}}
-	w.Parts.Outputs.Mappings = map[string]string{shop: "m-1", port.High(shop): "m-2", port.High(port.Intake): "m-3"}
+	w.Parts.Outputs.Mappings = map[string]string{shop: "m-1", port.High(shop): "m-2",
+		port.High(port.Intake): "m-3"}
 	w.Parts.Lambda = off{}
 	c := w.Client()
-	for priority, want := range map[string]string{message.PriorityHigh: port.High(shop), message.PriorityNormal: shop} {
+	for priority, want := range map[string]string{message.PriorityHigh: port.High(shop),
+		message.PriorityNormal: shop} {
 		o := order("o-"+priority, "order", "never")
 		o.Priority = priority
 		submit(t, c, o)
 		started(t, c, o.ID)
 		task, err := c.Get(t.Context(), o.ID)
-		if err != nil || len(task.Unattended) != 1 || task.Unattended[0].Queue != want || task.Unattended[0].Agent != "shop" {
+		if err != nil || len(task.Unattended) != 1 || task.Unattended[0].Queue != want ||
+			task.Unattended[0].Agent != "shop" {
 			t.Errorf("%s: %+v %v", priority, task.Unattended, err)
 		}
 	}
@@ -336,46 +369,57 @@ func TestUnattendedOfAPriority(t *testing.T) {
 	for _, u := range all {
 		queues = append(queues, u.Queue)
 	}
-	if want := []string{"intake-high", "requests-shop", "requests-shop-high"}; err != nil || !slices.Equal(queues, want) {
+	if want := []string{"intake-high", "requests-shop", "requests-shop-high"}; err != nil ||
+		!slices.Equal(queues, want) {
 		t.Errorf("%v, %v; want %v", queues, err, want)
 	}
 }
 
 type off struct{ aws.Lambda }
 
-func (off) GetEventSourceMapping(context.Context, *lambda.GetEventSourceMappingInput, ...func(*lambda.Options)) (*lambda.GetEventSourceMappingOutput, error) {
+func (off) GetEventSourceMapping(context.Context, *lambda.GetEventSourceMappingInput,
+	...func(*lambda.Options)) (*lambda.GetEventSourceMappingOutput, error) {
 	return &lambda.GetEventSourceMappingOutput{State: sdk.String("Disabled")}, nil
 }
 
 func TestRequestsOfTheOutputs(t *testing.T) {
-	values := map[string]string{"EngineVersion": "1", "EngineShards": "8", "EngineRequestsCardPaymentUrl": "u-1",
-		"EngineRequestsCardPaymentDeadUrl": "u-2", "EngineRequestsSeatsUrl": "u-3", "OtherRequestsSeatsUrl": "u-4"}
-	for _, name := range []string{"OrdersTable", "DefinitionsTable", "IntakeUrl", "ControlUrl", "QuarantineUrl", "Finished", "ApplicationPolicy", "OperatorPolicy"} {
+	values := map[string]string{"EngineVersion": "1", "EngineShards": "8",
+		"EngineRequestsCardPaymentUrl":     "u-1",
+		"EngineRequestsCardPaymentDeadUrl": "u-2", "EngineRequestsSeatsUrl": "u-3",
+		"OtherRequestsSeatsUrl": "u-4"}
+	for _, name := range []string{"OrdersTable", "DefinitionsTable", "IntakeUrl", "ControlUrl",
+		"QuarantineUrl", "Finished", "ApplicationPolicy", "OperatorPolicy"} {
 		values["Engine"+name] = "x"
 	}
 	o, err := aws.ReadOutputs(values, "")
-	if want := map[string]string{"card-payment": "u-1", "seats": "u-3"}; err != nil || !maps.Equal(o.Requests, want) {
+	if want := map[string]string{"card-payment": "u-1", "seats": "u-3"}; err != nil ||
+		!maps.Equal(o.Requests, want) {
 		t.Errorf("%v, %v; want %v", o.Requests, err, want)
 	}
 	// The order cannot always be seen from a name, so the mappings have it.
-	values["EngineRequestsShop2Url"], values["EngineMappings"] = "u-5", "intake=m-1,requests-card-payment=m-2,requests-seats="
+	values["EngineRequestsShop2Url"], values["EngineMappings"] = "u-5",
+		"intake=m-1,requests-card-payment=m-2,requests-seats="
 	values["EngineMappings2"] = "requests-shop-2=m-3"
 	o, err = aws.ReadOutputs(values, "")
-	if want := map[string]string{"card-payment": "u-1", "seats": "u-3", "shop-2": "u-5"}; err != nil || !maps.Equal(o.Requests, want) {
+	if want := map[string]string{"card-payment": "u-1", "seats": "u-3", "shop-2": "u-5"}; err != nil ||
+		!maps.Equal(o.Requests, want) {
 		t.Errorf("%v, %v; want %v", o.Requests, err, want)
 	}
-	if want := map[string]string{"intake": "m-1", "requests-card-payment": "m-2", "requests-seats": "", "requests-shop-2": "m-3"}; !maps.Equal(o.Mappings, want) || len(o.High) > 0 {
+	if want := map[string]string{"intake": "m-1", "requests-card-payment": "m-2", "requests-seats": "",
+		"requests-shop-2": "m-3"}; !maps.Equal(o.Mappings, want) || len(o.High) > 0 {
 		t.Errorf("%v; want %v; %v", o.Mappings, want, o.High)
 	}
 	// A queue for high priority is no agent's by its name (P46).
 	values["EnginePriorities"] = "card-payment,intake"
-	if _, err := aws.ReadOutputs(values, ""); err == nil || !strings.Contains(err.Error(), "EngineIntakeHighUrl") {
+	if _, err := aws.ReadOutputs(values, ""); err == nil ||
+		!strings.Contains(err.Error(), "EngineIntakeHighUrl") {
 		t.Errorf("%v", err)
 	}
 	values["EngineIntakeHighUrl"], values["EngineRequestsCardPaymentHighUrl"] = "u-6", "u-7"
 	values["EngineMappings2"] += ",requests-card-payment-high=m-4"
 	o, err = aws.ReadOutputs(values, "")
-	if want := map[string]string{"intake": "u-6", "requests-card-payment": "u-7"}; err != nil || !maps.Equal(o.High, want) || len(o.Requests) != 3 || o.Requests["card-payment"] != "u-1" {
+	if want := map[string]string{"intake": "u-6", "requests-card-payment": "u-7"}; err != nil ||
+		!maps.Equal(o.High, want) || len(o.Requests) != 3 || o.Requests["card-payment"] != "u-1" {
 		t.Errorf("%v %v, %v; want %v", o.High, o.Requests, err, want)
 	}
 }

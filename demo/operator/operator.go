@@ -32,7 +32,8 @@ type Operator struct {
 
 // New makes an operator with nothing done yet.
 func New(fleet *services.Fleet, api func() *client.Client) *Operator {
-	return &Operator{Fleet: fleet, Client: api, Now: time.Now, Resubmits: map[string]int{}, Undone: map[string]int{}}
+	return &Operator{Fleet: fleet, Client: api, Now: time.Now, Resubmits: map[string]int{},
+		Undone: map[string]int{}}
 }
 
 // maxResubmits is how often the operator lets one order go on before it leaves it as it is.
@@ -61,7 +62,8 @@ func (p *Operator) Attend(ctx context.Context, id string) error {
 		return err
 	}
 	for _, s := range t.Steps {
-		if !inDoubt(s) || s.Resolved != nil && s.Resolved.At > s.ClaimedAt { // said already, and no agent was asked since
+		// said already, and no agent was asked since
+		if !inDoubt(s) || s.Resolved != nil && s.Resolved.At > s.ClaimedAt {
 			continue
 		}
 		if p.Now().Before(latestStart(s).Add(clockMargin)) {

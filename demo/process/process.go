@@ -83,7 +83,8 @@ func (s *Process) Start(ctx context.Context) (time.Duration, error) {
 	return s.await(ctx, began, ready, exited)
 }
 
-func (s *Process) await(ctx context.Context, began time.Time, ready <-chan string, exited <-chan struct{}) (time.Duration, error) {
+func (s *Process) await(ctx context.Context, began time.Time, ready <-chan string,
+	exited <-chan struct{}) (time.Duration, error) {
 	limit := s.Patience
 	if limit <= 0 {
 		limit = readyPatience
@@ -102,7 +103,8 @@ func (s *Process) await(ctx context.Context, began time.Time, ready <-chan strin
 	case <-exited:
 		return 0, fmt.Errorf("%w: it ended before it was ready; it said:\n%s", s.err(), s.LogTail())
 	case <-time.After(limit):
-		return 0, errors.Join(fmt.Errorf("%w: not ready after %s; it said:\n%s", s.err(), limit, s.LogTail()), s.Kill())
+		return 0, errors.Join(fmt.Errorf("%w: not ready after %s; it said:\n%s", s.err(), limit, s.LogTail()),
+			s.Kill())
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}

@@ -35,11 +35,13 @@ type Options struct {
 	Out       io.Writer // progress and report; nil: nowhere
 	Terminal  bool      // Out is a terminal: draw a bar
 
-	Rates  map[string]services.Rates // nil: services.DefaultRates
-	PerSec int                       // orders fed per second; 0: 100, or a tenth of the file where that is more
-	Outage time.Duration             // of the payment service; 0: 3 s, below 0: none
-	Kills  int                       // how often Stepkeeper is killed and restarted; 0: once, below 0: never
-	Limit  time.Duration             // after which what has no end counts as unfinished; 0: 55 s and 1 s more per 50 orders past 1,000
+	Rates map[string]services.Rates // nil: services.DefaultRates
+	// orders fed per second; 0: 100, or a tenth of the file where that is more
+	PerSec int
+	Outage time.Duration // of the payment service; 0: 3 s, below 0: none
+	Kills  int           // how often Stepkeeper is killed and restarted; 0: once, below 0: never
+	// after which what has no end counts as unfinished; 0: 55 s and 1 s more per 50 orders past 1,000
+	Limit time.Duration
 }
 
 // complete fills in what was left out.
@@ -144,7 +146,8 @@ func conclude(ctx context.Context, o Options, d *coordinator, report Report) (Re
 	}
 	report.print(o.Out)
 	if report.AuditViolations > 0 || report.Unfinished > 0 {
-		return report, fmt.Errorf("%w: %d violations, %d orders without an end", ErrNotProven, report.AuditViolations, report.Unfinished)
+		return report, fmt.Errorf("%w: %d violations, %d orders without an end", ErrNotProven,
+			report.AuditViolations, report.Unfinished)
 	}
 	return report, nil
 }

@@ -83,7 +83,8 @@ func (f *Fleet) start(ctx context.Context, s *service, o Options) error {
 	}
 	h := &http.Server{
 		Handler: srv, ReadHeaderTimeout: 5 * time.Second,
-		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // callers that leave are daily fare here
+		// callers that leave are daily fare here
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 	}
 	f.https[s.name] = h
 	f.urls[s.name] = "http://" + listener.Addr().String()

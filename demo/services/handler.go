@@ -57,7 +57,8 @@ func (s *server) call(w http.ResponseWriter, r *http.Request, operation string) 
 	input, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxInput))
 	key := r.Header.Get("Idempotency-Key")
 	if err != nil || key == "" || len(key) > maxKey {
-		answerError(w, &refusal{http.StatusBadRequest, "bad-request", "a call needs an Idempotency-Key of at most 300 bytes and a body of at most 64 KiB"})
+		answerError(w, &refusal{http.StatusBadRequest, "bad-request",
+			"a call needs an Idempotency-Key of at most 300 bytes and a body of at most 64 KiB"})
 		return
 	}
 	s.arrival()
@@ -81,7 +82,8 @@ func (s *server) faultOf(operation, key string, call int) fault {
 	return rates.faultOf(s.seed, s.name, operation, key, call)
 }
 
-func (s *server) carryOut(w http.ResponseWriter, r *http.Request, operation, key string, input []byte, f fault) {
+func (s *server) carryOut(w http.ResponseWriter, r *http.Request, operation, key string, input []byte,
+	f fault) {
 	switch {
 	case f.kind == before && f.coin:
 		answerError(w, &refusal{http.StatusInternalServerError, "broken", "failed before anything was done"})
@@ -194,7 +196,8 @@ func answer(w http.ResponseWriter, status int, body string) {
 }
 
 func answerError(w http.ResponseWriter, no *refusal) {
-	body, err := json.Marshal(map[string]any{"error": map[string]string{"code": no.code, "message": no.message}})
+	body, err := json.Marshal(map[string]any{"error": map[string]string{"code": no.code,
+		"message": no.message}})
 	if err != nil { // strings always marshal
 		panic(err)
 	}

@@ -26,8 +26,8 @@ type Backend interface {
 	// known, or puts the message into quarantine. An error: it could not be sent or stored, the sender shall
 	// send again.
 	Reject(ctx context.Context, r Rejected) error
-	// Command carries out a cancel, undo, resubmit, resolve, close or move; the verdict of a repeated ID is the
-	// stored one (P5). port.ErrNotFound for an unknown order, core.ErrStale where it is ahead of it.
+	// Command carries out a cancel, undo, resubmit, resolve, close or move; the verdict of a repeated ID is
+	// the stored one (P5). port.ErrNotFound for an unknown order, core.ErrStale where it is ahead of it.
 	Command(ctx context.Context, c message.Control) (core.Verdict, error)
 	// Task: port.ErrNotFound, port.ErrDamaged. The definition is nil for the tombstone of a Cancel (P17).
 	Task(ctx context.Context, id string) (*core.Task, *core.Definition, error)
@@ -90,7 +90,8 @@ type BusyError struct {
 }
 
 func (e *BusyError) Error() string {
-	return fmt.Sprintf("busy: %d orders are active and the limit is %d (--max-open); send the order again later",
+	return fmt.Sprintf(
+		"busy: %d orders are active and the limit is %d (--max-open); send the order again later",
 		e.Active, e.Limit)
 }
 

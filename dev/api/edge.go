@@ -41,7 +41,8 @@ type edge struct {
 func New(c Config) http.Handler {
 	answers, rest := answerpage.New(c.Backend), ownOrigin(routes(c))
 	return guard(thisMachine(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, answerpage.Prefix) { // guard refuses paths that can be read otherwise
+		// guard refuses paths that can be read otherwise
+		if strings.HasPrefix(r.URL.Path, answerpage.Prefix) {
 			answers.ServeHTTP(w, r)
 			return
 		}

@@ -25,7 +25,8 @@ type attended struct {
 }
 
 // Receive counts the receiver for as long as it waits.
-func (q *attended) Receive(ctx context.Context, max int, wait, visibility time.Duration) ([]port.Delivery, error) {
+func (q *attended) Receive(ctx context.Context, max int, wait,
+	visibility time.Duration) ([]port.Delivery, error) {
 	q.count(1)
 	defer q.count(-1)
 	return q.Queue.Receive(ctx, max, wait, visibility)
@@ -57,7 +58,8 @@ func (q *attended) unattended(ctx context.Context, agent string) (view.Unattende
 	if err != nil || depth.InFlight > 0 {
 		return view.Unattended{}, false
 	}
-	return view.Unattended{Queue: q.Name(), Agent: agent, Since: core.TimeOf(since), Waiting: depth.Visible + depth.Delayed}, true
+	return view.Unattended{Queue: q.Name(), Agent: agent, Since: core.TimeOf(since),
+		Waiting: depth.Visible + depth.Delayed}, true
 }
 
 // Unattended is api.Backend.Unattended.

@@ -10,8 +10,8 @@ import (
 )
 
 // hub is called with every stored task. It wakes those who wait for one, and counts the active tasks, because
-// memory is spent on those: with an agent, to be repeated, or with a status to be sent. A task that only waits
-// costs no memory here.
+// memory is spent on those: with an agent, to be repeated, or with a status to be sent. A task that only
+// waits costs no memory here.
 type hub struct {
 	mu       sync.Mutex
 	active   map[string]int64 // versions of active tasks
@@ -32,9 +32,9 @@ func newHub() *hub {
 	}
 }
 
-// committed is state.Config.OnCommit. Two goroutines may report two commits of one task in the wrong order. An
-// older version neither makes a task active that has ceased to be it since, nor replaces a newer one that a reader
-// has not taken yet.
+// committed is state.Config.OnCommit. Two goroutines may report two commits of one task in the wrong order.
+// An older version neither makes a task active that has ceased to be it since, nor replaces a newer one that
+// a reader has not taken yet.
 func (h *hub) committed(c state.Change) {
 	t := c.Task
 	h.mu.Lock()
@@ -102,7 +102,8 @@ func (h *hub) counts() map[string]int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	c := map[string]int64{"running": int64(len(h.active))}
-	for _, s := range []core.State{core.Processed, core.Compensated, core.Cancelled, core.Closed, core.Error} {
+	for _, s := range []core.State{core.Processed, core.Compensated, core.Cancelled, core.Closed,
+		core.Error} {
 		c["ended-"+string(s)] = h.ended[s]
 	}
 	return c
@@ -125,7 +126,8 @@ func (h *hub) watch(id string) (<-chan *core.Task, func()) {
 }
 
 // present watches a task, and then loads its present version, so that no version in between is missed.
-func (h *hub) present(id string, load func() (*core.Task, error)) (t *core.Task, changes <-chan *core.Task, stop func(), err error) {
+func (h *hub) present(id string,
+	load func() (*core.Task, error)) (t *core.Task, changes <-chan *core.Task, stop func(), err error) {
 	changes, stop = h.watch(id)
 	if t, err = load(); err != nil {
 		stop()
@@ -135,7 +137,8 @@ func (h *hub) present(id string, load func() (*core.Task, error)) (t *core.Task,
 }
 
 // wait blocks until done accepts a version of the task. load returns the present version.
-func (h *hub) wait(ctx context.Context, id string, load func() (*core.Task, error), done func(*core.Task) bool) (*core.Task, error) {
+func (h *hub) wait(ctx context.Context, id string, load func() (*core.Task, error),
+	done func(*core.Task) bool) (*core.Task, error) {
 	t, ch, stop, err := h.present(id, load)
 	if err != nil {
 		return nil, err

@@ -55,8 +55,8 @@ func durableQueues(agents []*agent, replyTo []string) (all []sqlite.QueueConfig,
 	return all, statuses
 }
 
-// newQueues makes the queues. The numbers of messages in memory begin anywhere, so that a receipt from before a restart
-// names none of them.
+// newQueues makes the queues. The numbers of messages in memory begin anywhere, so that a receipt from before
+// a restart names none of them.
 func newQueues(disk *sqlite.Queues, clock port.Clock, agents []*agent) (*queues, error) {
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // it does not return without

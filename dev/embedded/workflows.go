@@ -59,7 +59,8 @@ func (s *Runtime) loadFiles(dir string) ([]source.File, error) {
 	return files, nil
 }
 
-func newWorkflows(dir string, load func(string) ([]source.File, error), log *slog.Logger) (*workflows, error) {
+func newWorkflows(dir string, load func(string) ([]source.File, error),
+	log *slog.Logger) (*workflows, error) {
 	w := &workflows{dir: dir, load: load, log: log}
 	w.now.Store(&deployed{byName: map[string]*core.Definition{}})
 	return w, w.reload()
@@ -107,7 +108,8 @@ func (w *workflows) reload() error {
 		return err
 	}
 	old := w.now.Load()
-	next := &deployed{byName: map[string]*core.Definition{}, fileOf: map[string]string{}, problems: map[string][]string{}, broken: map[string]string{}}
+	next := &deployed{byName: map[string]*core.Definition{}, fileOf: map[string]string{},
+		problems: map[string][]string{}, broken: map[string]string{}}
 	for _, f := range files {
 		var problems []string
 		for _, p := range f.Problems {
@@ -127,7 +129,9 @@ func (w *workflows) reload() error {
 		next.byName[name], next.fileOf[name] = f.Definition, f.Name
 	}
 	if next.empty = len(files) == 0; next.empty && !old.empty {
-		w.log.Warn("the folder holds no workflow file, so that no order can be started; put one with the ending .yaml or .yml there", "folder", w.dir)
+		w.log.Warn(
+			"the folder holds no workflow file, so that no order can be started; put one with the ending "+
+				".yaml or .yml there", "folder", w.dir)
 	}
 	w.now.Store(next)
 	return nil
@@ -136,8 +140,8 @@ func (w *workflows) reload() error {
 // served counts the workflows that new orders can name.
 func (w *workflows) served() int { return len(w.now.Load().byName) }
 
-// refused keeps the versions that came from a file whose newest one is broken. It logs the problems unless they are those of
-// the last look at the folder.
+// refused keeps the versions that came from a file whose newest one is broken. It logs the problems unless
+// they are those of the last look at the folder.
 func (w *workflows) refused(old, next *deployed, file string, problems []string) {
 	next.problems[file] = problems
 	what := "workflow file refused; nothing is served for it until it is corrected"

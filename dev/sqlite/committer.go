@@ -120,8 +120,8 @@ func (c *committer) loop() {
 	}
 }
 
-// gather lets the goroutines that are ready to run go first as long as that makes the group larger: a larger group
-// costs less for each write. A writer that is alone does not wait. The lock is held, except meanwhile.
+// gather lets the goroutines that are ready to run go first as long as that makes the group larger: a larger
+// group costs less for each write. A writer that is alone does not wait. The lock is held, except meanwhile.
 func (c *committer) gather() {
 	for waiting := 0; waiting < len(c.pending); {
 		waiting = len(c.pending)
@@ -152,7 +152,8 @@ func (c *committer) carryOut(group []*job) {
 }
 
 func (c *committer) transact(group []*job) error {
-	tx, began := &transaction{writer: c.writer, cache: c.cache, heads: make(map[string]*head, len(group))}, time.Now()
+	tx, began := &transaction{writer: c.writer, cache: c.cache, heads: make(map[string]*head, len(group))},
+		time.Now()
 	if _, err := c.writer.begin.exec(); err != nil {
 		return c.store.unavailable(err)
 	}
@@ -168,7 +169,8 @@ func (c *committer) transact(group []*job) error {
 		c.sequence.last++
 		c.sequence.answered()
 	}
-	if port.Guard(nil, "a commit's report", func() error { c.report(tx, len(group), time.Since(began)); return nil }) != nil {
+	if port.Guard(nil, "a commit's report",
+		func() error { c.report(tx, len(group), time.Since(began)); return nil }) != nil {
 		c.cache.clear() // it may lack what is on the disk
 	}
 	return nil

@@ -118,7 +118,8 @@ func visibilityOf(seconds int) (time.Duration, error) {
 }
 
 func outside(parameter string, value, low, high int) *fail {
-	return invalid("Value %d for parameter %s is invalid. Reason: Must be >= %d and <= %d, if provided.", value, parameter, low, high)
+	return invalid("Value %d for parameter %s is invalid. Reason: Must be >= %d and <= %d, if provided.",
+		value, parameter, low, high)
 }
 
 // show makes a delivery what SQS would answer, with the attributes that were asked for.
@@ -127,7 +128,8 @@ func (h *handler) show(queue string, d port.Delivery, in *receiveInput) (receive
 	if err != nil {
 		return received{}, err
 	}
-	m := received{MessageID: d.ID, ReceiptHandle: h.receiptHandle(queue, d.Receipt), Body: string(body), MD5OfBody: md5Of(body)}
+	m := received{MessageID: d.ID, ReceiptHandle: h.receiptHandle(queue, d.Receipt), Body: string(body),
+		MD5OfBody: md5Of(body)}
 	if v, ok := d.Value.(*envelope); ok {
 		m.MessageID = v.id
 		m.MessageAttributes = v.attributes.choose(in.MessageAttributeNames)
@@ -222,7 +224,8 @@ func deleteMessageBatch(c *call) (any, error) {
 	return receiptBatch(c, c.deleteAll)
 }
 
-// deleteAll deletes the messages of the handles that are genuine. The errors stand at the places of the entries.
+// deleteAll deletes the messages of the handles that are genuine. The errors stand at the places of the
+// entries.
 func (c *call) deleteAll(q port.Queue, entries []receiptEntry) []error {
 	errs := make([]error, len(entries))
 	var receipts []string

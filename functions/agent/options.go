@@ -61,7 +61,8 @@ func WithLedgerFolder(folder string) Option { return func(s *settings) { s.ledge
 // WithQueues takes the queues from there and not from the environment: for tests, not on Lambda.
 func WithQueues(q port.Queues) Option { return func(s *settings) { s.queues = q } }
 
-// WithLog sets the logger; default slog.Default, on Lambda JSON with the invocation's ID. IDs are logged, never bodies.
+// WithLog sets the logger; default slog.Default, on Lambda JSON with the invocation's ID. IDs are logged,
+// never bodies.
 func WithLog(l *slog.Logger) Option { return func(s *settings) { s.log = l } }
 
 // WithClock sets the clock that stopBy is compared with; default the machine's: for tests, not on Lambda.

@@ -20,7 +20,8 @@ func twoAgents(t *testing.T) *world.World {
 	return world.New(t, def).Boot()
 }
 
-// P44: a step whose agent failed goes on at its other agent, whose reply counts; so does a late one of the first.
+// P44: a step whose agent failed goes on at its other agent, whose reply counts; so does a late one of the
+// first.
 func TestAStepGoesOnAtItsOtherAgent(t *testing.T) {
 	for _, replies := range []string{"agent-a", "agent-east"} {
 		w := twoAgents(t)
@@ -62,7 +63,8 @@ func TestAWaitIsLearntOfTheAgentThatWasAsked(t *testing.T) {
 	}
 }
 
-// P44: where nothing comes from an agent any more, its queue grows, and the other agent is asked; the queues are asked every 10 s.
+// P44: where nothing comes from an agent any more, its queue grows, and the other agent is asked; the queues
+// are asked every 10 s.
 func TestAnAgentWithALongQueueIsLeft(t *testing.T) {
 	w := twoAgents(t)
 	config := w.SchedulerConfig(w.NewState(w.Store, 0), "s")

@@ -24,7 +24,8 @@ const (
 
 // Decide of engine.Decider.
 func (it *item) Decide(ctx context.Context, j *engine.Job) ([]core.Effect, error) {
-	it.answered, it.early, it.known, it.refusal, it.verdict, it.lesson = false, false, j.Task != nil, nil, nil, lesson{}
+	it.answered, it.early, it.known, it.refusal, it.verdict, it.lesson = false, false, j.Task != nil, nil,
+		nil, lesson{}
 	before := j.Task
 	if ask, ok := it.ev.(core.AskChild); ok && j.Task == nil {
 		_, reported, err := it.firstChild(ctx, j, ask)
@@ -49,14 +50,16 @@ func (it *item) Decide(ctx context.Context, j *engine.Job) ([]core.Effect, error
 }
 
 func (it *item) decide(ctx context.Context, j *engine.Job) (core.Decision, error) {
-	if j.Task != nil && j.Task.TokenKey != "" && j.At.Tokens != nil && !j.At.Tokens.Holds(j.Task.TokenKey) { // of an instance that read the keys later
+	// of an instance that read the keys later
+	if j.Task != nil && j.Task.TokenKey != "" && j.At.Tokens != nil && !j.At.Tokens.Holds(j.Task.TokenKey) {
 		var err error
 		if j.At.Tokens, err = it.s.cfg.Tokens(ctx, true); err != nil {
 			return core.Decision{}, err
 		}
 	}
 	switch {
-	case j.Definition != nil && j.Definition.Tokens && j.At.Tokens == nil: // a Scheduler that has the keys goes on
+	case j.Definition != nil && j.Definition.Tokens && j.At.Tokens == nil:
+		// a Scheduler that has the keys goes on
 		return core.Decision{}, fmt.Errorf("task %q: %w", j.ID, errNoKeys)
 	case it.ev == nil:
 		return j.Restart(ctx)
@@ -96,7 +99,8 @@ var errNoKeys = errors.New("there is no key for the tokens of its workflow; depl
 // vouched is an answer as its token says: the run, the step and the person are the token's (P39).
 func (it *item) vouched(j *engine.Job) (core.Event, error) {
 	if j.At.Tokens == nil {
-		return nil, &message.Refusal{Code: core.CodeNoTokens, Field: "token", Text: "this deployment has no key for tokens; answer as a person, with by"}
+		return nil, &message.Refusal{Code: core.CodeNoTokens, Field: "token",
+			Text: "this deployment has no key for tokens; answer as a person, with by"}
 	}
 	of, err := j.At.Tokens.Read(j.ID, it.token, j.At.Now)
 	if err != nil {
@@ -107,7 +111,8 @@ func (it *item) vouched(j *engine.Job) (core.Event, error) {
 	return e, nil
 }
 
-// aimed is the event with what it is compared with (P14), or the definition that it moves the task to, if it does (P49).
+// aimed is the event with what it is compared with (P14), or the definition that it moves the task to, if it
+// does (P49).
 func (it *item) aimed(ctx context.Context, j *engine.Job) (ev core.Event, to core.Target, err error) {
 	if ask, ok := it.ev.(core.AskChild); ok {
 		return it.withDefinition(ctx, j.Task, ask)
@@ -156,8 +161,9 @@ func (it *item) withAbsent(ctx context.Context, t *core.Task, e core.Close) (cor
 	return e, nil
 }
 
-// withUnrested is an Erase with the nearest order that the task is a child of, directly or not, and that has not come to rest (P52). One
-// that is not stored any more has ended. A damaged one may still need its child. The hash of the content, which stays, is added too.
+// withUnrested is an Erase with the nearest order that the task is a child of, directly or not, and that has
+// not come to rest (P52). One that is not stored any more has ended. A damaged one may still need its child.
+// The hash of the content, which stays, is added too.
 func (it *item) withUnrested(ctx context.Context, t *core.Task, e core.Erase) (core.Event, error) {
 	e.KnownHash = message.HashOf(t)
 	for p := t.Parent; p != nil && e.Unrested == ""; {
@@ -208,7 +214,9 @@ func (it *item) first(ctx context.Context, j *engine.Job) (core.Decision, error)
 	var broken *state.BrokenWorkflow
 	if errors.As(err, &broken) {
 		return core.Decision{}, &message.Refusal{Code: CodeBrokenWorkflow, Field: "workflow",
-			Text: fmt.Sprintf("the workflow %q is there, and its file cannot be used: %s; fix the file, then send the order again", o.Workflow, broken.Problem)}
+			Text: fmt.Sprintf(
+				"the workflow %q is there, and its file cannot be used: %s; fix the file, then send the "+
+					"order again", o.Workflow, broken.Problem)}
 	}
 	if errors.Is(err, state.ErrUnknownWorkflow) {
 		return core.Decision{}, &message.Refusal{Code: CodeUnknownWorkflow, Field: "workflow",
@@ -220,7 +228,8 @@ func (it *item) first(ctx context.Context, j *engine.Job) (core.Decision, error)
 	if o.ReplyTo != "" {
 		if _, err := it.s.cfg.Queues.ReplyTo(o.ReplyTo); errors.Is(err, port.ErrNotFound) {
 			return core.Decision{}, &message.Refusal{Code: CodeUnknownReplyTo, Field: "replyTo",
-				Text: fmt.Sprintf("no reply-to %q is deployed; add the queue to the list of reply-to names, or leave it out", o.ReplyTo)}
+				Text: fmt.Sprintf(
+					"no reply-to %q is deployed; add the queue to the list of reply-to names, or leave it out", o.ReplyTo)}
 		} else if err != nil {
 			return core.Decision{}, err
 		}
@@ -230,7 +239,9 @@ func (it *item) first(ctx context.Context, j *engine.Job) (core.Decision, error)
 
 func expired(id string) error {
 	return &message.Refusal{Code: CodeExpired, Field: "orderId",
-		Text: fmt.Sprintf("order %q ended long ago and its record has expired; it was not run again: submit new work under a new ID", id)}
+		Text: fmt.Sprintf(
+			"order %q ended long ago and its record has expired; it was not run again: submit new work "+
+				"under a new ID", id)}
 }
 
 // answer notifies the sender that the order is there, or why its command was refused: to the reply-to that
@@ -244,12 +255,16 @@ func (it *item) answer(j *engine.Job, d core.Decision) []core.Effect {
 			Message: "the order was cancelled before it came; it does not run"})
 	case it.direct && it.known && !it.Again: // a copy whose sender learns at once that the order is there
 		return nil
-	case it.submit != nil && t.ReplyTo != "" && j.Definition != nil && j.Definition.Notifies(core.StatusReceived):
+	case it.submit != nil && t.ReplyTo != "" && j.Definition != nil &&
+		j.Definition.Notifies(core.StatusReceived):
 		return []core.Effect{core.SendStatus{ReplyTo: t.ReplyTo, Status: core.Status{
-			Kind: core.StatusReceived, OrderID: t.OrderID, Workflow: t.Workflow, At: t.Created, Notes: it.s.notes(t.Priority)}}}
+			Kind: core.StatusReceived, OrderID: t.OrderID, Workflow: t.Workflow, At: t.Created,
+			Notes: it.s.notes(t.Priority)}}}
 	case it.control != nil && v != nil && !v.Accepted:
-		return it.reply(cmp.Or(it.control.ReplyTo, t.ReplyTo), core.Status{Kind: core.StatusCommandRefused, OrderID: j.ID, Run: t.Run,
-			Workflow: t.Workflow, At: v.At, Command: v.Command, CommandID: v.ID, Code: "refused", Message: v.Reason})
+		return it.reply(cmp.Or(it.control.ReplyTo, t.ReplyTo),
+			core.Status{Kind: core.StatusCommandRefused, OrderID: j.ID, Run: t.Run,
+				Workflow: t.Workflow, At: v.At, Command: v.Command, CommandID: v.ID, Code: "refused",
+				Message: v.Reason})
 	}
 	return nil
 }
@@ -272,9 +287,11 @@ func (it *item) refuse(id, replyTo string, r *message.Refusal) []core.Effect {
 	it.refusal = r
 	it.s.count("refused", r.Code)
 	it.s.log.Info("refused", "order", id, "code", r.Code)
-	status := core.Status{Kind: core.StatusRefused, OrderID: id, At: it.s.now(), Code: r.Code, Message: r.Text}
+	status := core.Status{Kind: core.StatusRefused, OrderID: id, At: it.s.now(), Code: r.Code,
+		Message: r.Text}
 	if it.control != nil {
-		status.Kind, status.Command, status.CommandID = core.StatusCommandRefused, string(it.control.Kind), it.control.ID
+		status.Kind, status.Command, status.CommandID = core.StatusCommandRefused, string(it.control.Kind),
+			it.control.ID
 	}
 	return it.reply(replyTo, status)
 }
@@ -289,7 +306,8 @@ func (it *item) reply(replyTo string, status core.Status) []core.Effect {
 	case errors.Is(err, port.ErrNotFound):
 		return nil
 	case err != nil:
-		it.s.log.Warn("its sender cannot be notified now; the message is returned to the queue", "order", status.OrderID, "replyTo", replyTo, "error", err)
+		it.s.log.Warn("its sender cannot be notified now; the message is returned to the queue", "order",
+			status.OrderID, "replyTo", replyTo, "error", err)
 		it.Err = err
 		return nil
 	}

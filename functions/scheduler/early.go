@@ -9,13 +9,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// earlyDelays are the waits before an answer to an unknown order is handled again: an event may come before the
-// order that waits for it (P36).
+// earlyDelays are the waits before an answer to an unknown order is handled again: an event may come before
+// the order that waits for it (P36).
 var earlyDelays = [...]time.Duration{5 * time.Second, time.Minute, port.MaxDelay}
 
 // isEarly reports an answer from the queue that is refused because its order is not there yet.
 func (it *item) isEarly(r *message.Refusal) bool {
-	return r.Code == core.CodeUnknownTask && it.control != nil && it.control.Kind == message.Answer && it.control.Tries < len(earlyDelays)
+	return r.Code == core.CodeUnknownTask && it.control != nil && it.control.Kind == message.Answer &&
+		it.control.Tries < len(earlyDelays)
 }
 
 // sendAgain puts an answer into the queue once more, with a delay.

@@ -38,7 +38,8 @@ type item struct {
 // Handle takes deliveries of one queue: intake, replies, control or tasks. It answers the receipts of
 // those that must come again; all others may be deleted, since whatever they led to is stored and
 // sent (P13).
-func (s *Scheduler) Handle(ctx context.Context, queueName string, deliveries []port.Delivery) (failed []string) {
+func (s *Scheduler) Handle(ctx context.Context, queueName string,
+	deliveries []port.Delivery) (failed []string) {
 	var batch engine.Batch
 	items := make([]*item, len(deliveries))
 	for i := range deliveries {
@@ -61,7 +62,8 @@ func (s *Scheduler) Handle(ctx context.Context, queueName string, deliveries []p
 			it.Err = s.quarantine(ctx, queueName, &deliveries[i], it, it.refusal.Text)
 		}
 		if it.Err != nil {
-			s.log.Warn("message returned to its queue", append(it.about(), "queue", queueName, "messageId", deliveries[i].ID, "error", it.Err)...)
+			s.log.Warn("message returned to its queue", append(it.about(), "queue", queueName, "messageId",
+				deliveries[i].ID, "error", it.Err)...)
 			failed = append(failed, it.receipt)
 		} else {
 			it.learn()
@@ -173,7 +175,8 @@ func submitted(o *message.SubmitOrder) core.Submitted {
 
 func replied(r *message.Reply) core.Event {
 	if r.Outcome == message.Progress {
-		return core.Progress{Step: r.Step, Run: r.Run, Attempt: r.Attempt, Operation: r.Operation, Until: r.Until, Percent: r.Percent, Note: printable(r.Note)}
+		return core.Progress{Step: r.Step, Run: r.Run, Attempt: r.Attempt, Operation: r.Operation,
+			Until: r.Until, Percent: r.Percent, Note: printable(r.Note)}
 	}
 	ev := core.Reply{
 		Step: r.Step, Run: r.Run, Attempt: r.Attempt, Operation: r.Operation,
@@ -184,7 +187,8 @@ func replied(r *message.Reply) core.Event {
 	}
 	ev.Output, ev.Code, ev.Message = nil, "unspecified", "the agent gave no reason"
 	if r.Error != nil {
-		ev.Code, ev.Message = strings.ToValidUTF8(r.Error.Code, "\ufffd"), strings.ToValidUTF8(r.Error.Message, "\ufffd")
+		ev.Code, ev.Message = strings.ToValidUTF8(r.Error.Code, "\ufffd"),
+			strings.ToValidUTF8(r.Error.Message, "\ufffd")
 	}
 	return ev
 }
@@ -200,7 +204,8 @@ func printable(note string) string {
 }
 
 func controlled(c *message.Control) core.Event {
-	from := core.Sender{By: strings.ToValidUTF8(c.By, "\ufffd"), Reason: strings.ToValidUTF8(c.Reason, "\ufffd")}
+	from := core.Sender{By: strings.ToValidUTF8(c.By, "\ufffd"),
+		Reason: strings.ToValidUTF8(c.Reason, "\ufffd")}
 	switch c.Kind {
 	case message.Wake:
 		return core.Wake{Step: c.Step, Run: c.Run, Attempt: c.Attempt}
@@ -211,7 +216,8 @@ func controlled(c *message.Control) core.Event {
 	case message.Undo:
 		return core.UndoCommand{ID: c.ID, Command: c.Command, Sender: from}
 	case message.Resubmit:
-		return core.Resubmit{ID: c.ID, Command: c.Command, Deadline: c.Deadline, Step: c.Step, Input: c.Input, Sender: from}
+		return core.Resubmit{ID: c.ID, Command: c.Command, Deadline: c.Deadline, Step: c.Step, Input: c.Input,
+			Sender: from}
 	case message.Move:
 		return core.Move{ID: c.ID, Command: c.Command, Sender: from}
 	case message.Close:
@@ -219,9 +225,11 @@ func controlled(c *message.Control) core.Event {
 	case message.Erase:
 		return core.Erase{ID: c.ID, Command: c.Command, Sender: from}
 	case message.Answer:
-		return core.Answered{ID: c.ID, Run: c.Run, Step: c.Step, Name: c.Name, Round: c.Round, Value: c.Value, By: c.By, Note: from.Reason, Token: c.Token != ""}
+		return core.Answered{ID: c.ID, Run: c.Run, Step: c.Step, Name: c.Name, Round: c.Round, Value: c.Value,
+			By: c.By, Note: from.Reason, Token: c.Token != ""}
 	default: // Check knows no other
-		return core.Resolve{ID: c.ID, Command: c.Command, Step: c.Step, Fact: c.Fact, Output: c.Output, Sender: from}
+		return core.Resolve{ID: c.ID, Command: c.Command, Step: c.Step, Fact: c.Fact, Output: c.Output,
+			Sender: from}
 	}
 }
 
@@ -246,9 +254,11 @@ func (s *Scheduler) unreadable(ctx context.Context, queueName string, d *port.De
 }
 
 // quarantine keeps the message for the operator, with the reason.
-func (s *Scheduler) quarantine(ctx context.Context, queueName string, d *port.Delivery, it *item, reason string) error {
+func (s *Scheduler) quarantine(ctx context.Context, queueName string, d *port.Delivery, it *item,
+	reason string) error {
 	kept := message.Quarantine(queueName, *d, reason, s.now())
-	s.log.Warn("message put into quarantine", append(it.about(), "queue", queueName, "messageId", d.ID, "reason", kept.Reason)...)
+	s.log.Warn("message put into quarantine", append(it.about(), "queue", queueName, "messageId", d.ID,
+		"reason", kept.Reason)...)
 	q, err := s.cfg.Queues.Queue(port.Quarantine)
 	if err != nil {
 		return err

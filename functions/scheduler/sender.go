@@ -47,7 +47,8 @@ func (s *Scheduler) notAsked(def *core.Definition, it *item) error {
 		return nil
 	}
 	return &message.Refusal{Code: CodeOtherAgent, Text: fmt.Sprintf(
-		"a reply for step %q came from agent %.60q, role %.60q; this step asked agent %q, so the reply was not counted; fix: the agent's name in its replies, or the role that it runs with",
+		"a reply for step %q came from agent %.60q, role %.60q; this step asked agent %q, so the reply "+
+			"was not counted; fix: the agent's name in its replies, or the role that it runs with",
 		step, it.from.agent, it.from.role, strings.Join(asked, " or "))}
 }
 

@@ -75,15 +75,16 @@ func resultOf(id string, it *item, j *engine.Job) SubmitResult {
 	return r
 }
 
-// Command carries out a Cancel, Undo, Resubmit, Resolve, Close, Move or Erase at once and answers its verdict, which
-// also stands in the task (P5). The error is a *message.Refusal where the command can never be
+// Command carries out a Cancel, Undo, Resubmit, Resolve, Close, Move or Erase at once and answers its
+// verdict, which also stands in the task (P5). The error is a *message.Refusal where the command can never be
 // carried out; any other means "perhaps": repeat it with the same ID.
 func (s *Scheduler) Command(ctx context.Context, c message.Control) (core.Verdict, error) {
 	if err := c.Check(); err != nil {
 		return core.Verdict{}, &message.Refusal{Code: message.CodeInvalid, Text: err.Error()}
 	}
 	if c.Kind == message.Wake || c.Kind == message.Settle {
-		return core.Verdict{}, &message.Refusal{Code: message.CodeInvalid, Field: "kind", Text: fmt.Sprintf("%q is no command", c.Kind)}
+		return core.Verdict{}, &message.Refusal{Code: message.CodeInvalid, Field: "kind",
+			Text: fmt.Sprintf("%q is no command", c.Kind)}
 	}
 	it := &item{s: s, ev: controlled(&c), moveTo: c.Definition, token: c.Token}
 	var batch engine.Batch

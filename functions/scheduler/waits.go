@@ -64,9 +64,11 @@ func (w *Waits) learn(agent string, l Wait) {
 
 // lesson is what an accepted reply teaches of its step's agent.
 type lesson struct {
-	step    *core.StepDefinition // nil: nothing
-	agent   string               // that the step asked; never from the reply, so that replies cannot make Waits grow
-	current bool                 // it is of the step's current attempt, and teaches how long requests wait now
+	step *core.StepDefinition // nil: nothing
+	// that the step asked; never from the reply, so that replies cannot make Waits grow
+	agent string
+	// it is of the step's current attempt, and teaches how long requests wait now
+	current bool
 	wait    Wait
 }
 
@@ -82,7 +84,8 @@ func (it *item) teaches(j *engine.Job, before *core.Task) lesson {
 	}
 	s, now := &before.Steps[i], j.At.Now
 	d := &j.Definition.Steps[i]
-	return lesson{d, d.AskedAgent(s), s.Attempt == r.Attempt, Wait{min(it.waited, max(0, now.Sub(s.ClaimedAt))), now}}
+	return lesson{d, d.AskedAgent(s), s.Attempt == r.Attempt,
+		Wait{min(it.waited, max(0, now.Sub(s.ClaimedAt))), now}}
 }
 
 // learn keeps what a reply says of the queue, and reports it.

@@ -14,8 +14,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
-// P32, P44: one instance handles messages concurrently. The handlings share the queue waits and the queue lengths;
-// `make race` fails if one of them reads or writes these without the lock.
+// P32, P44: one instance handles messages concurrently. The handlings share the queue waits and the queue
+// lengths; `make race` fails if one of them reads or writes these without the lock.
 func TestConcurrentHandlingsShareWaitsAndLengths(t *testing.T) {
 	const orders = 16
 	w := twoAgents(t)

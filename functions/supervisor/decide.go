@@ -108,7 +108,8 @@ func (v *visit) note(ev core.Event, before, after *core.Task) {
 
 // backlog reports whether a step in flight may be late because of a queue (P32): its agent takes nothing,
 // more requests wait than the agent takes at a time, or more replies than the Scheduler does.
-func (w *sweep) backlog(ctx context.Context, def *core.Definition, t *core.Task, o core.Overdue) (bool, error) {
+func (w *sweep) backlog(ctx context.Context, def *core.Definition, t *core.Task,
+	o core.Overdue) (bool, error) {
 	i, st := def.Index(o.Step), t.Step(o.Step)
 	if i < 0 || st == nil || !st.InFlight() {
 		return false, nil
@@ -200,9 +201,12 @@ func (r Report) String() string {
 		count int
 		what  string
 	}{
-		{r.Skipped, "shards of others"}, {r.Overdue, "overdue"}, {r.HandedBack, "handed back"}, {r.Uncounted, "handed back uncounted"},
-		{r.Asked, "asked again"}, {r.GivenUp, "given up"}, {r.Errors, "in Error"}, {r.Unreported, "to be reported"}, {r.Pushed, "pushed"},
-		{r.Started, "started by the clock"}, {r.Missed, "scheduled times skipped"}, {r.Stale, "stale"}, {r.Lost, "lost to another writer"}, {r.Failed, "failed"},
+		{r.Skipped, "shards of others"}, {r.Overdue, "overdue"}, {r.HandedBack, "handed back"},
+		{r.Uncounted, "handed back uncounted"},
+		{r.Asked, "asked again"}, {r.GivenUp, "given up"}, {r.Errors, "in Error"},
+		{r.Unreported, "to be reported"}, {r.Pushed, "pushed"},
+		{r.Started, "started by the clock"}, {r.Missed, "scheduled times skipped"}, {r.Stale, "stale"},
+		{r.Lost, "lost to another writer"}, {r.Failed, "failed"},
 	} {
 		if n.count > 0 {
 			text += fmt.Sprintf(", %d %s", n.count, n.what)

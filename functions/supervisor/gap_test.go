@@ -79,7 +79,9 @@ func TestWorkInHandIsNoBacklog(t *testing.T) {
 		{"what is sent with a delay does not wait yet", 5, 0, 5, 0, 2, 3},
 	} {
 		w := begun(t, world.Definition(), 1, func(w *world.World) {
-			w.Sweeping = func(cfg *supervisor.Config) { cfg.Capacity = func(string) int { return c.capacity } }
+			w.Sweeping = func(cfg *supervisor.Config) {
+				cfg.Capacity = func(string) int { return c.capacity }
+			}
 		})
 		w.Clock.Advance(31 * time.Second)
 		q, err := w.Queues.Queue(port.Requests("agent-a"))
@@ -170,16 +172,20 @@ func TestAnAgentThatIsAway(t *testing.T) {
 	}
 }
 
-// P44, P32: the backlog that counts is that of the agent which the step has asked, of the several that it may ask.
+// P44, P32: the backlog that counts is that of the agent which the step has asked, of the several that it may
+// ask.
 func TestBacklogOfTheAgentThatWasAsked(t *testing.T) {
 	for agent, uncounted := range map[string]int{"agent-a": 0, "agent-east": 1} {
 		def := world.Definition()
 		def.Steps[0].Others = []string{"agent-east"}
-		def.Agents["agent-east"] = core.AgentDefinition{QueueAllowance: 20 * core.Second, ClockSkew: core.Second}
+		def.Agents["agent-east"] = core.AgentDefinition{QueueAllowance: 20 * core.Second,
+			ClockSkew: core.Second}
 		w := begun(t, def, 1, func(w *world.World) {
 			w.Sweeping = func(cfg *supervisor.Config) { cfg.Capacity = func(string) int { return 2 } }
 		})
-		w.Send(port.Replies, &message.Reply{Schema: 1, OrderID: "o-1", Step: "a", Attempt: 1, Operation: core.Do, Outcome: core.OutcomeRetryLater, Error: &message.ReplyError{Code: "busy", Message: "later"}})
+		w.Send(port.Replies, &message.Reply{Schema: 1, OrderID: "o-1", Step: "a", Attempt: 1,
+			Operation: core.Do, Outcome: core.OutcomeRetryLater,
+			Error: &message.ReplyError{Code: "busy", Message: "later"}})
 		for w.Handle(port.Replies) > 0 {
 		}
 		w.Clock.Advance(5 * time.Second)

@@ -17,7 +17,8 @@ import (
 type Config struct {
 	engine.Parts
 	Schedules Schedules // the zero value: no workflow starts by the clock
-	// Incidents publishes the alerts that are due, and counts the orders in Error by workflow, see incident.Sweep; nil: there are none.
+	// Incidents publishes the alerts that are due, and counts the orders in Error by workflow, see
+	// incident.Sweep; nil: there are none.
 	Incidents func(ctx context.Context) (map[string]port.Stopped, error)
 	// Capacity is how many messages are taken at a time, concurrency × batch: requests by an agent,
 	// and by Scheduler the replies, and the control messages. More than that, visible and in flight, are
@@ -109,12 +110,14 @@ func (s *Supervisor) Sweep(ctx context.Context) (Report, error) {
 	}
 	if s.cfg.Incidents != nil && ctx.Err() == nil {
 		var err error
-		if w.report.InError, err = s.cfg.Incidents(ctx); err != nil { // what is due was done, and the next sweep tries this again
+		// what is due was done, and the next sweep tries this again
+		if w.report.InError, err = s.cfg.Incidents(ctx); err != nil {
 			s.log.Error("incidents are left for the next sweep", "error", err)
 		}
 	}
 	if unnamed := w.unavailable - maxNamed; unnamed > 0 {
-		s.log.Error("further orders are left for the next sweep, because the store is unavailable", "orders", unnamed)
+		s.log.Error("further orders are left for the next sweep, because the store is unavailable", "orders",
+			unnamed)
 	}
 	return w.report, errors.Join(append(errs, w.unread)...)
 }
@@ -185,7 +188,8 @@ func (w *sweep) page(ctx context.Context, due []port.Due) {
 		}
 		switch err := v.Err; {
 		case err == nil:
-		case errors.Is(err, engine.ErrLost) && (errors.Is(err, port.ErrConflict) || errors.Is(err, port.ErrNotFound)):
+		case errors.Is(err, engine.ErrLost) &&
+			(errors.Is(err, port.ErrConflict) || errors.Is(err, port.ErrNotFound)):
 			w.report.Lost++
 		default:
 			w.fault(due[i].ID, err)

@@ -48,8 +48,8 @@ func (r *deciding) stillToClaim(claims, again []int) []int {
 	return claims
 }
 
-// passed: in a task that goes forward, what comes after the step need not wait for it any more. Compensated is one
-// that the task goes on without (P42).
+// passed: in a task that goes forward, what comes after the step need not wait for it any more. Compensated
+// is one that the task goes on without (P42).
 func (s *Step) passed() bool {
 	return s.State == Processed || s.State == Skipped || s.State == Compensated
 }
@@ -119,7 +119,8 @@ func (r *deciding) failExpression(i int, what string, err error) {
 	r.applyPolicy(i)
 }
 
-// failClaim: Failed without a claim, by the rule of the step itself (P50) or since its input cannot be computed.
+// failClaim: Failed without a claim, by the rule of the step itself (P50) or since its input cannot be
+// computed.
 func (r *deciding) failClaim(i int, err error) {
 	var rule *Fail
 	if !errors.As(err, &rule) {
@@ -140,8 +141,8 @@ func (r *deciding) orderKnown() bool {
 
 // claim takes each its next attempt, its times, its request (P1, P3, P6). All are prepared first: where one
 // fails, the task starts its undo, and then no request of the others may be sent in the same decision. Then
-// come those that end at once; it reports whether there was one, or one that the task goes on without, and then no
-// other was claimed.
+// come those that end at once; it reports whether there was one, or one that the task goes on without, and
+// then no other was claimed.
 func (r *deciding) claim(steps []int) (ended bool) {
 	if r.supervisor && len(steps) > 0 {
 		panic("core: the Supervisor must not claim (P16)")
@@ -163,7 +164,8 @@ func (r *deciding) claim(steps []int) (ended bool) {
 		}
 		s := &r.t.Steps[i]
 		if r.t.Hops >= r.def.HopBudget { // P23
-			r.recordFailure(i, "hops", "the task used up its hop budget: a loop, or far more retries than planned", s.Attempt)
+			r.recordFailure(i, "hops",
+				"the task used up its hop budget: a loop, or far more retries than planned", s.Attempt)
 			s.release()
 			r.enterError(Forward, i)
 			return false
@@ -177,7 +179,8 @@ func (r *deciding) claim(steps []int) (ended bool) {
 	return ended
 }
 
-// take writes a claim into the step: its next attempt, and in which order and when it was first claimed (P1, P4, P7).
+// take writes a claim into the step: its next attempt, and in which order and when it was first claimed (P1,
+// P4, P7).
 func (r *deciding) take(i int, state State) {
 	s := &r.t.Steps[i]
 	s.Attempt++
@@ -217,7 +220,8 @@ func (r *deciding) input(i int, op Operation) (json.RawMessage, error) {
 
 // environment shows an expression the outputs of the steps that come before it.
 func (r *deciding) environment(i int, own bool) Environment {
-	env := Environment{OrderID: r.t.OrderID, Run: r.t.Run, Order: r.order, Outputs: make(map[string]json.RawMessage, len(r.def.ancestors[i])+1)}
+	env := Environment{OrderID: r.t.OrderID, Run: r.t.Run, Order: r.order,
+		Outputs: make(map[string]json.RawMessage, len(r.def.ancestors[i])+1)}
 	for _, j := range r.def.ancestors[i] {
 		env.show(&r.t.Steps[j])
 	}
@@ -277,8 +281,8 @@ func (r *deciding) undoNext(i int) bool {
 	return r.undoStep(i)
 }
 
-// undoStep begins the undo of a step by the rules of its grade, or the wait for it; true where it is Compensated
-// by that.
+// undoStep begins the undo of a step by the rules of its grade, or the wait for it; true where it is
+// Compensated by that.
 func (r *deciding) undoStep(i int) bool {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	if d.Each != nil {
@@ -286,7 +290,9 @@ func (r *deciding) undoStep(i int) bool {
 	}
 	quiet := s.Quiet().Add(r.def.Agents[d.Agent].ClockSkew)
 	switch {
-	case d.Undo == nil: // "undo: none", or a point of no return proven without effect: no request to send, once it is not in flight
+	case d.Undo == nil:
+		// "undo: none", or a point of no return proven without effect: no request to send, once it is not in
+		// flight
 		if s.State == Processing {
 			return false
 		}

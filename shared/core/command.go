@@ -42,7 +42,8 @@ func (t *Task) verdictOf(ev Event) *Verdict {
 // noNumber stands for the number of an event that carries none.
 const noNumber = -1
 
-// commandOf returns the ID and the sender of a command, and the command number that it carries. Of an answer it returns the ID.
+// commandOf returns the ID and the sender of a command, and the command number that it carries. Of an answer
+// it returns the ID.
 func commandOf(ev Event) (id string, from Sender, number int) {
 	switch e := ev.(type) {
 	case Cancel:
@@ -101,13 +102,14 @@ func (r *deciding) submittedAgain(_ int, ev Event) (string, error) {
 		return "the order was cancelled before it came", nil
 	case ev.(Submitted).ContentHash != ev.(Submitted).KnownHash:
 		return "", refuse("other-content",
-			"an order with this ID and other content was submitted before; nothing was changed: submit the new content under a new ID")
+			"an order with this ID and other content was submitted before; nothing was changed: submit "+
+				"the new content under a new ID")
 	}
 	return "the order is there", nil
 }
 
-// cancelCommand stops and undoes the order for the caller (P17). The verdict of one command never changes from refused to
-// accepted, and repeats get the same one (H30).
+// cancelCommand stops and undoes the order for the caller (P17). The verdict of one command never changes
+// from refused to accepted, and repeats get the same one (H30).
 func (r *deciding) cancelCommand(_ int, ev Event) (string, error) {
 	e, t := ev.(Cancel), r.t
 	switch {
@@ -150,7 +152,8 @@ func (r *deciding) cancelCommand(_ int, ev Event) (string, error) {
 // startUndo takes a task out of Error into its undo. Every wait ends there (P9a).
 func (r *deciding) startUndo(why Why) {
 	if t := r.t; t.Phase == Undoing {
-		t.EndStep, t.EndCode, t.EndText, t.UndoneFor = t.UndoneFor.Step, t.UndoneFor.Code, t.UndoneFor.Text, UndoReason{}
+		t.EndStep, t.EndCode, t.EndText, t.UndoneFor = t.UndoneFor.Step, t.UndoneFor.Code, t.UndoneFor.Text,
+			UndoReason{}
 	}
 	r.clearEnd()
 	r.t.ProcessState, r.t.Why = Compensating, why
@@ -165,7 +168,8 @@ func (r *deciding) startUndo(why Why) {
 	r.advance()
 }
 
-// checkCommand checks the command number that the sender saw (P5, H17). An erased task takes no further command (P52).
+// checkCommand checks the command number that the sender saw (P5, H17). An erased task takes no further
+// command (P52).
 func (r *deciding) checkCommand(number int) string {
 	switch {
 	case r.t.Erased != nil:
@@ -173,7 +177,8 @@ func (r *deciding) checkCommand(number int) string {
 	case number == r.t.Command:
 		return ""
 	}
-	return "the task has accepted another command, or refused many, since you loaded it; load it again and repeat the command if it still applies"
+	return "the task has accepted another command, or refused many, since you loaded it; load it again " +
+		"and repeat the command if it still applies"
 }
 
 // undoCommand is the operator's decision to undo a task in Error.
@@ -203,7 +208,8 @@ func (r *deciding) undoRefusal() string {
 	case r.t.ProcessState != Error:
 		return "only a task in Error can be undone by the operator; this one is " + string(r.t.ProcessState)
 	case r.pastPointOfNoReturn():
-		return "the order is past its point of no return; fix: if that step has had no effect, resolve it as not-happened first"
+		return "the order is past its point of no return; fix: if that step has had no effect, resolve it " +
+			"as not-happened first"
 	}
 	return ""
 }
@@ -215,7 +221,8 @@ func (r *deciding) resubmitCommand(_ int, ev Event) (string, error) {
 		return r.reject(e.ID, "resubmit", reason)
 	}
 	if passed(e.Deadline, r.at.Now) {
-		return r.reject(e.ID, "resubmit", "the new deadline "+e.Deadline.String()+" has passed, it is "+r.at.Now.String()+" here; give a later one, or none")
+		return r.reject(e.ID, "resubmit", "the new deadline "+e.Deadline.String()+" has passed, it is "+
+			r.at.Now.String()+" here; give a later one, or none")
 	}
 	mode := modeOf(r.t)
 	switch mode {
@@ -226,7 +233,8 @@ func (r *deciding) resubmitCommand(_ int, ev Event) (string, error) {
 	case cancelled, processed, closed:
 		return r.reject(e.ID, "resubmit", "the order is "+string(r.t.ProcessState)+", which is final")
 	default:
-		return r.reject(e.ID, "resubmit", "the order is "+string(r.t.ProcessState)+"; only one in Error, or Compensated, can be resubmitted")
+		return r.reject(e.ID, "resubmit", "the order is "+string(r.t.ProcessState)+
+			"; only one in Error, or Compensated, can be resubmitted")
 	}
 	before, def := r.t, r.def
 	if e.To != nil && !e.To.is(r.t.Definition) { // both are one command (P49)
@@ -268,7 +276,9 @@ func (e *Resubmit) note() string {
 func (r *deciding) expiredKey() string {
 	for i := range r.t.Steps {
 		if s := &r.t.Steps[i]; r.keyMayExpire(i) {
-			return "step " + s.Name + " is in doubt and its service may have forgotten the key by the time a call lands (keyRetention); find out at the service whether it happened, and resolve it first"
+			return "step " + s.Name +
+				" is in doubt and its service may have forgotten the key by the time a call lands " +
+				"(keyRetention); find out at the service whether it happened, and resolve it first"
 		}
 	}
 	return ""
@@ -319,7 +329,8 @@ func (r *deciding) restart(e Resubmit) {
 		verdicts, given := s.Answers, s.Corrected
 		// P1: attempt goes on.
 		t.Steps[i] = Step{Name: s.Name, State: Pending, Attempt: s.Attempt, Unknown: s.Unknown}
-		if given != nil && given.Command == t.Command { // of this command: an earlier one ends with its run (P51)
+		// of this command: an earlier one ends with its run (P51)
+		if given != nil && given.Command == t.Command {
 			t.Steps[i].Corrected = given
 		}
 		if verdicts != nil {
@@ -357,7 +368,8 @@ func (r *deciding) resolveCommand(_ int, ev Event) (string, error) {
 	s := &r.t.Steps[i]
 	r.t.Command++
 	r.accept(e.ID, "resolve", e.note())
-	if s.Children != nil { // P41: of those that cannot be undone any more; the Resubmit goes on with the others
+	// P41: of those that cannot be undone any more; the Resubmit goes on with the others
+	if s.Children != nil {
 		s.Children = s.Children.settled()
 		return "", nil
 	}
@@ -376,7 +388,8 @@ func (r *deciding) resolveCommand(_ int, ev Event) (string, error) {
 	return "", nil
 }
 
-// resolvesUndo reports whether a fact about the step is about its undo: also of one that is undone alone (P42).
+// resolvesUndo reports whether a fact about the step is about its undo: also of one that is undone alone
+// (P42).
 func (r *deciding) resolvesUndo(i int) bool {
 	return r.t.Phase == Undoing || r.t.Steps[i].State == UndoWait
 }
@@ -400,9 +413,13 @@ func (r *deciding) statedOutputRefusal(i int, e Resolve) string {
 	case r.resolvesUndo(i):
 		return "the step is being undone, and its undo uses no output; fix: leave the output out"
 	case len(e.Output) > MaxOutput:
-		return fmt.Sprintf("the output has %d bytes, the limit is %d; store large data elsewhere and give a reference", len(e.Output), MaxOutput)
+		return fmt.Sprintf(
+			"the output has %d bytes, the limit is %d; store large data elsewhere and give a reference",
+			len(e.Output), MaxOutput)
 	case !r.outputFits(i, e.Output):
-		return fmt.Sprintf("the output of step %s (%d bytes) does not fit into the task's document of at most %d bytes beside what it holds and a reserve; give a shorter one",
+		return fmt.Sprintf(
+			"the output of step %s (%d bytes) does not fit into the task's document of at most %d bytes "+
+				"beside what it holds and a reserve; give a shorter one",
 			e.Step, len(e.Output), r.at.SizeLimit.Limit)
 	}
 	return ""
@@ -422,15 +439,21 @@ func (r *deciding) resolveRefusal(i int, fact Fact) string {
 	case r.def.Steps[i].Each != nil:
 		return s.Children.resolveRefusal(fact)
 	case r.def.Steps[i].Answer != nil:
-		return "the step is answered from outside, so there is nothing in doubt; fix: resubmit the order, and it is asked again where it was decided"
+		return "the step is answered from outside, so there is nothing in doubt; fix: resubmit the order, " +
+			"and it is asked again where it was decided"
 	case s.State == Waiting:
-		return "the step is a wait, so there is nothing in doubt; fix: resubmit the order, and it goes on at its time"
-	case s.State != Pending && !waiting(s): // one that was handed back too: its key may have expired (P18), and then only Resolve helps
-		return "the step is " + string(s.State) + "; only one that is Failed, UndoWait, or handed back is in doubt"
+		return "the step is a wait, so there is nothing in doubt; fix: resubmit the order, and it goes on " +
+			"at its time"
+	case s.State != Pending && !waiting(s):
+		// one that was handed back too: its key may have expired (P18), and then only Resolve helps
+		return "the step is " + string(s.State) +
+			"; only one that is Failed, UndoWait, or handed back is in doubt"
 	case !s.Attempted():
-		return "no request of the step was ever sent, so there is nothing in doubt; fix: correct the workflow or the order"
+		return "no request of the step was ever sent, so there is nothing in doubt; fix: correct the " +
+			"workflow or the order"
 	case r.t.Phase == Undoing && fact == Happened && r.def.Steps[i].PointOfNoReturn: // P22a
-		return "the step is the point of no return, and the order is being undone because the step was proven to have had no effect; fix: reverse its effect at the service, then state undone"
+		return "the step is the point of no return, and the order is being undone because the step was " +
+			"proven to have had no effect; fix: reverse its effect at the service, then state undone"
 	case r.at.Now <= r.lastActivity(i):
 		return "a call of the step may still take effect; wait until " + r.lastActivity(i).String()
 	}
@@ -489,9 +512,11 @@ func (r *deciding) closeRefusal(absent []string) string {
 	for i := range r.t.Steps {
 		switch s := &r.t.Steps[i]; {
 		case s.InFlight():
-			return "step " + s.Name + " is in flight; wait for its reply, or until its time has passed (" + s.CompleteBy.String() + ") and the Supervisor has looked at it"
+			return "step " + s.Name + " is in flight; wait for its reply, or until its time has passed (" +
+				s.CompleteBy.String() + ") and the Supervisor has looked at it"
 		case s.Attempted() && r.at.Now <= r.lastActivity(i):
-			return "a call of step " + s.Name + " may still take effect; wait until " + r.lastActivity(i).String()
+			return "a call of step " + s.Name + " may still take effect; wait until " +
+				r.lastActivity(i).String()
 		}
 	}
 	return ""

@@ -17,7 +17,8 @@ type SendRequest struct {
 	Grade     Grade     `json:"grade"`
 	Key       string    `json:"key"` // idempotency key; an undo names the key of the do that it reverses (P2)
 	Timeout   Duration  `json:"timeout"`
-	// MaxDuration: the handling may go on for that long, while it reports progress at least every Timeout (P43).
+	// MaxDuration: the handling may go on for that long, while it reports progress at least every Timeout
+	// (P43).
 	MaxDuration Duration        `json:"maxDuration,omitempty"`
 	ClaimedAt   Time            `json:"claimedAt"`
 	CompleteBy  Time            `json:"completeBy"`
@@ -50,8 +51,8 @@ const (
 	StatusRefused      StatusKind = "refused"
 	StatusStarted      StatusKind = "started"
 	StatusStepFinished StatusKind = "step-finished"
-	// StatusUndoing: the undo of a step waits until no call of it can take effect any more (P21). Sent once when the
-	// wait begins, and not again where that fails.
+	// StatusUndoing: the undo of a step waits until no call of it can take effect any more (P21). Sent once
+	// when the wait begins, and not again where that fails.
 	StatusUndoing StatusKind = "undoing"
 	// StatusProgress: what an attempt at work has reported (P43). Not sent again where that fails.
 	StatusProgress  StatusKind = "progress"
@@ -60,32 +61,35 @@ const (
 	StatusUndone    StatusKind = "undone"
 	StatusCancelled StatusKind = "cancelled"
 	StatusClosed    StatusKind = "closed" // ended by the operator as it stood (P48)
-	// StatusCommandRefused: a command that came through the control queue was refused; the order goes on as it was.
+	// StatusCommandRefused: a command that came through the control queue was refused; the order goes on as
+	// it was.
 	StatusCommandRefused StatusKind = "command-refused"
 )
 
 // Status is a message to the application's own queue. The one for an end is a complete summary,
 // so that lost earlier ones cost nothing (P11).
 type Status struct {
-	Kind      StatusKind      `json:"status"`
-	OrderID   string          `json:"orderId"`
-	Seq       int             `json:"seq,omitempty"` // received, refused, command-refused, undoing and progress have none
-	Run       int             `json:"run"`
-	Workflow  string          `json:"workflow,omitempty"`
-	At        Time            `json:"at"`
-	Step      string          `json:"step,omitempty"`
-	Until     Time            `json:"until,omitzero"`    // undoing: when the undo request is sent
-	Percent   int             `json:"percent,omitempty"` // progress
-	Note      string          `json:"note,omitempty"`    // progress
-	Output    json.RawMessage `json:"output,omitempty"`  // of the step, or the workflow
-	Code      string          `json:"code,omitempty"`
-	Message   string          `json:"message,omitempty"`
-	Notes     []string        `json:"notes,omitempty"`     // received: what of the submission has no effect
-	Command   string          `json:"command,omitempty"`   // command-refused: "cancel", "undo", "resubmit", "resolve", "close", "move", "erase"
-	CommandID string          `json:"commandId,omitempty"` // command-refused
-	By        string          `json:"by,omitempty"`        // closed: who closed it
-	Reason    string          `json:"reason,omitempty"`    // closed: why
-	Steps     []StepSummary   `json:"steps,omitempty"`     // at an end
+	Kind    StatusKind `json:"status"`
+	OrderID string     `json:"orderId"`
+	// received, refused, command-refused, undoing and progress have none
+	Seq      int             `json:"seq,omitempty"`
+	Run      int             `json:"run"`
+	Workflow string          `json:"workflow,omitempty"`
+	At       Time            `json:"at"`
+	Step     string          `json:"step,omitempty"`
+	Until    Time            `json:"until,omitzero"`    // undoing: when the undo request is sent
+	Percent  int             `json:"percent,omitempty"` // progress
+	Note     string          `json:"note,omitempty"`    // progress
+	Output   json.RawMessage `json:"output,omitempty"`  // of the step, or the workflow
+	Code     string          `json:"code,omitempty"`
+	Message  string          `json:"message,omitempty"`
+	Notes    []string        `json:"notes,omitempty"` // received: what of the submission has no effect
+	// command-refused: "cancel", "undo", "resubmit", "resolve", "close", "move", "erase"
+	Command   string        `json:"command,omitempty"`
+	CommandID string        `json:"commandId,omitempty"` // command-refused
+	By        string        `json:"by,omitempty"`        // closed: who closed it
+	Reason    string        `json:"reason,omitempty"`    // closed: why
+	Steps     []StepSummary `json:"steps,omitempty"`     // at an end
 }
 
 // StepSummary is one step in a final status.
@@ -144,8 +148,8 @@ type Decision struct {
 	Task    *Task    // the next task; the one given where nothing changed
 	Changed bool     // it must be committed, on the version of the task given
 	Effects []Effect // to send after the commit, in this order; also where nothing changed (re-emission, P12)
-	// Settles says that Effects hold the whole final status and alert of the present end: the handler that sent
-	// all of them commits Settled(task) afterwards (P11).
+	// Settles says that Effects hold the whole final status and alert of the present end: the handler that
+	// sent all of them commits Settled(task) afterwards (P11).
 	Settles bool
 	Ignored string   // why the event changed nothing; "" where it did
 	Verdict *Verdict // the answer to a command

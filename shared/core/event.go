@@ -44,7 +44,9 @@ type Reply struct {
 	Code       string          // of failed and retry-later, see StepError
 	Message    string
 	RetryAfter Duration // of retry-later: the service asked for at least this wait; 0: none
-	NoEffect   bool     // of failed and retry-later of a point of no return: its key has had no effect and will have none by this attempt (P22a)
+	// of failed and retry-later of a point of no return: its key has had no effect and will have none by this
+	// attempt (P22a)
+	NoEffect bool
 }
 
 // Progress says that the present attempt of a do is still at work (P43).
@@ -81,7 +83,8 @@ type Wake struct {
 // Settle asks the Scheduler to send the final status again (P11).
 type Settle struct{}
 
-// Sender is who sent a command, and why, in the sender's words: it is kept with the verdict. Both may be absent.
+// Sender is who sent a command, and why, in the sender's words: it is kept with the verdict. Both may be
+// absent.
 type Sender struct{ By, Reason string }
 
 // Cancel asks to stop and undo an order (P17).
@@ -143,15 +146,15 @@ type Move struct {
 type Erase struct {
 	ID      string
 	Command int
-	// Unrested is an order that the task is a child of, directly or not, and that has not come to rest, as the actor that
-	// decides has found it. It is empty if there is none.
+	// Unrested is an order that the task is a child of, directly or not, and that has not come to rest, as
+	// the actor that decides has found it. It is empty if there is none.
 	Unrested  string
 	KnownHash string // hash of what the task was submitted with, which stays
 	Sender
 }
 
-// Answered is an answer from outside: to a step or, where Step is empty, to every step that waits for the event of
-// that name (P35).
+// Answered is an answer from outside: to a step or, where Step is empty, to every step that waits for the
+// event of that name (P35).
 type Answered struct {
 	ID    string
 	Run   int
@@ -173,8 +176,8 @@ const (
 	AskUndo   ChildAsk = "undo"
 )
 
-// AskChild is what a step asks of a child task (P41): an effect of the parent's decision, and the event of the child. It
-// always holds all of the child, which may not know any other.
+// AskChild is what a step asks of a child task (P41): an effect of the parent's decision, and the event of
+// the child. It always holds all of the child, which may not know any other.
 type AskChild struct {
 	OrderID     string          `json:"task"` // of the child
 	Parent      Parent          `json:"parent"`
@@ -184,7 +187,8 @@ type AskChild struct {
 	Priority    string          `json:"priority,omitempty"`
 	Order       json.RawMessage `json:"order"`
 	ContentHash string          `json:"-"` // of the order, set by the actor that stores it
-	To          *Definition     `json:"-"` // definition named by Definition, set by the actor if an undone child has another one
+	// definition named by Definition, set by the actor if an undone child has another one
+	To *Definition `json:"-"`
 }
 
 // ChildState is how a child task has ended, or that it has stopped.
@@ -198,8 +202,8 @@ const (
 	ChildExpired     ChildState = "expired" // it had ended, and is no longer stored (P26)
 )
 
-// ChildEnded notifies a parent of how a child task has ended (P41): an effect of the child's decision, and the event of the
-// parent. It names the attempt of the parent's step that asked last.
+// ChildEnded notifies a parent of how a child task has ended (P41): an effect of the child's decision, and
+// the event of the parent. It names the attempt of the parent's step that asked last.
 type ChildEnded struct {
 	Parent  Parent          `json:"parent"`
 	State   ChildState      `json:"state"`
@@ -239,10 +243,11 @@ func (ChildEnded) event()     {}
 
 // At is the context of a decision: the time, the instance, and what it has measured.
 type At struct {
-	Now       Time
-	By        string              // for LockedBy
-	Waits     map[string]Duration // by agent: how long requests wait in its queue (P32)
-	Queues    map[string]Duration // by agent: how long its queue is, given as a wait, where a step may choose it (P44); may lack any
-	SizeLimit SizeLimit           // of the document that the decision is stored in
-	Tokens    Tokens              // of answers (P39); nil: there is no key
+	Now   Time
+	By    string              // for LockedBy
+	Waits map[string]Duration // by agent: how long requests wait in its queue (P32)
+	// by agent: how long its queue is, given as a wait, where a step may choose it (P44); may lack any
+	Queues    map[string]Duration
+	SizeLimit SizeLimit // of the document that the decision is stored in
+	Tokens    Tokens    // of answers (P39); nil: there is no key
 }

@@ -6,8 +6,8 @@ import "encoding/json"
 // policies, reverse undo, ends, commands.
 type kind interface {
 	name() string
-	// prepare computes what a claim forward needs, and changes nothing. An error is a permanent failure of the
-	// step (P20); where the order is needed and absent, r.err is set.
+	// prepare computes what a claim forward needs, and changes nothing. An error is a permanent failure of
+	// the step (P20); where the order is needed and absent, r.err is set.
 	prepare(r *deciding, i int) (prepared, error)
 	// start claims the step, and ends it where that was prepared.
 	start(r *deciding, i int, p prepared)

@@ -58,7 +58,8 @@ func readQuestion(text json.RawMessage, timeout Duration) (*Answers, Duration, e
 	var q Question
 	if len(text) > 0 {
 		if err := json.Unmarshal(text, &q); err != nil {
-			return nil, 0, errors.New("need must be a whole number, who a list of names, notSelf and timeout texts")
+			return nil, 0,
+				errors.New("need must be a whole number, who a list of names, notSelf and timeout texts")
 		}
 	}
 	a := &Answers{Need: 1, Who: q.Who}
@@ -92,7 +93,10 @@ func readQuestion(text json.RawMessage, timeout Duration) (*Answers, Duration, e
 	case len(q.Who) > 0 && allowed < a.Need:
 		return nil, 0, errors.New("fewer people may answer than are needed")
 	case slices.ContainsFunc(names, func(n string) bool { return !PersonName(n) }):
-		return nil, 0, fmt.Errorf(`who and notSelf must hold names of 1 to %d bytes without control characters and < > & " \`, MaxAnswerBy)
+		return nil, 0,
+			fmt.Errorf(
+				`who and notSelf must hold names of 1 to %d bytes without control characters and < > & " \`,
+				MaxAnswerBy)
 	}
 	slices.Sort(a.Who)
 	a.Who = slices.Compact(a.Who)
@@ -207,9 +211,11 @@ func (r *deciding) refusedAnswer(i int, decided Decided) *StepError {
 	case !refused:
 		return nil
 	case decided.By == ByTimeout:
-		return &StepError{Code: CodeAnswerRefused, Message: "no answer came in time, which counts as " + string(decided.Value)}
+		return &StepError{Code: CodeAnswerRefused, Message: "no answer came in time, which counts as " +
+			string(decided.Value)}
 	case d.Event != "":
-		return &StepError{Code: CodeAnswerRefused, Message: "the event " + d.Event + " came with a value that the workflow refuses"}
+		return &StepError{Code: CodeAnswerRefused,
+			Message: "the event " + d.Event + " came with a value that the workflow refuses"}
 	}
 	return &StepError{Code: CodeAnswerRefused, Message: decided.By + " answered " + string(decided.Value)}
 }

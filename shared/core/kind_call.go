@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// callKind calls an agent: one request for each claim, do and undo alike. Its replies and timeouts are in reply.go and
-// overdue.go.
+// callKind calls an agent: one request for each claim, do and undo alike. Its replies and timeouts are in
+// reply.go and overdue.go.
 type callKind struct{}
 
 func (callKind) name() string { return "call" }
@@ -40,7 +40,10 @@ func (callKind) woken(r *deciding, i int) {
 		return
 	}
 	if r.keyMayExpire(i) { // P18: only the operator can find out
-		r.recordFailure(i, "key-forgotten", "it is in doubt, and was not asked again, because its service may not know the idempotency key any more (keyRetention): find out at the service whether it happened, and resolve it", r.t.Steps[i].Attempt)
+		r.recordFailure(i, "key-forgotten",
+			"it is in doubt, and was not asked again, because its service may not know the idempotency "+
+				"key any more (keyRetention): find out at the service whether it happened, and resolve it",
+			r.t.Steps[i].Attempt)
 		r.markFailed(i)
 		r.enterError(Forward, i)
 		return
@@ -91,7 +94,8 @@ func (r *deciding) takeCall(i int, op Operation) {
 	// what the last request of that agent was seen to wait.
 	name := d.AskedAgent(s)
 	agent := r.def.Agents[name]
-	s.Allowance = min(max(s.Allowance, agent.QueueAllowance, 2*r.at.Waits[name]), max(d.MaxQueueTime, agent.QueueAllowance))
+	s.Allowance = min(max(s.Allowance, agent.QueueAllowance, 2*r.at.Waits[name]),
+		max(d.MaxQueueTime, agent.QueueAllowance))
 	until := r.knownUntil(i)
 	s.ClaimedAt = r.at.Now
 	s.StopBy, s.Progress = r.at.Now.Add(r.longest(i)+s.Allowance), nil
@@ -112,9 +116,9 @@ func (r *deciding) notDone(i int) (agents []string) {
 	return agents
 }
 
-// chooseAgent chooses the agent of a claim (P44): none at which one of the attempts before has failed, has made no call,
-// or was late; of the others the one whose requests wait least. One that is less than 20 % better does not replace an
-// earlier one.
+// chooseAgent chooses the agent of a claim (P44): none at which one of the attempts before has failed, has
+// made no call, or was late; of the others the one whose requests wait least. One that is less than 20 %
+// better does not replace an earlier one.
 func (r *deciding) chooseAgent(i int, not []string) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	if s.Agent = ""; len(d.Others) == 0 {
@@ -144,8 +148,8 @@ func (r *deciding) expectedWait(agent string) Duration {
 // AllAgents are the agents of a call: each of them reaches the same service (P44).
 func (d *StepDefinition) AllAgents() []string { return append([]string{d.Agent}, d.Others...) }
 
-// AskedAgent is the agent that the last attempt of a step asked, or that its first one is to ask where the definition
-// names one only.
+// AskedAgent is the agent that the last attempt of a step asked, or that its first one is to ask where the
+// definition names one only.
 func (d *StepDefinition) AskedAgent(s *Step) string {
 	return cmp.Or(s.Agent, d.Agent)
 }
@@ -164,8 +168,9 @@ func (r *deciding) request(i int, input json.RawMessage) SendRequest {
 		Agent: d.AskedAgent(s), OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt,
 		Operation: Do, Name: d.Operation, Grade: d.Grade, Key: Key(r.t.OrderID, r.t.Run, s.Name),
 		Timeout: r.timeout(i), ClaimedAt: s.ClaimedAt, CompleteBy: r.firstCompleteBy(i), StopBy: s.StopBy,
-		ClockSkew: r.def.Agents[d.Agent].ClockSkew, Input: input, Resolved: s.Resolved, PointOfNoReturn: d.PointOfNoReturn,
-		Trace: trace(r.t.OrderID, r.t.Run, s.Name, s.Attempt),
+		ClockSkew: r.def.Agents[d.Agent].ClockSkew, Input: input, Resolved: s.Resolved,
+		PointOfNoReturn: d.PointOfNoReturn,
+		Trace:           trace(r.t.OrderID, r.t.Run, s.Name, s.Attempt),
 	}
 	if s.Undo {
 		q.Operation, q.Name = UndoOp, d.Undo.Operation

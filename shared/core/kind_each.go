@@ -10,14 +10,15 @@ import (
 	"strings"
 )
 
-// eachKind runs tasks of another workflow, one for each element of a list, or a single one (P40, P41). Its step is Waiting
-// from its claim to its end, also while its children are undone.
+// eachKind runs tasks of another workflow, one for each element of a list, or a single one (P40, P41). Its
+// step is Waiting from its claim to its end, also while its children are undone.
 type eachKind struct{}
 
 // Codes of a step whose children have failed.
 const (
 	codeChildrenFailed = "children-failed"
-	codeChildInDoubt   = "child-in-doubt" // it was closed by hand, or is no longer stored, and cannot be undone
+	// it was closed by hand, or is no longer stored, and cannot be undone
+	codeChildInDoubt = "child-in-doubt"
 )
 
 // collectedSize is what a document takes for what is collected, beside it: {"index":9999,"output":},
@@ -41,15 +42,21 @@ func (eachKind) prepare(r *deciding, i int) (prepared, error) {
 	case r.err != nil || err != nil:
 		return prepared{}, err
 	case count > MaxChildren:
-		return prepared{}, fmt.Errorf("each is a list of %d, the limit is %d: put them into groups, and let a child workflow have an each of its own", count, MaxChildren)
+		return prepared{},
+			fmt.Errorf(
+				"each is a list of %d, the limit is %d: put them into groups, and let a child workflow "+
+					"have an each of its own", count, MaxChildren)
 	case d.Each.Collect && count*collectedSize > MaxCollected:
-		return prepared{}, fmt.Errorf("each is a list of %d, whose outputs cannot be collected in %d bytes: leave out collect, and let the children store what they find", count, MaxCollected)
+		return prepared{},
+			fmt.Errorf(
+				"each is a list of %d, whose outputs cannot be collected in %d bytes: leave out collect, "+
+					"and let the children store what they find", count, MaxCollected)
 	}
 	return prepared{children: count, atOnce: count == 0}, nil
 }
 
-// readItems reads the elements around the n-th of the step's list, and those of open children, and answers how many there are.
-// Its errors hold no data of the order.
+// readItems reads the elements around the n-th of the step's list, and those of open children, and answers
+// how many there are. Its errors hold no data of the order.
 func (r *deciding) readItems(i, n int) (count int, err error) {
 	if !r.orderKnown() {
 		return 0, nil
@@ -163,8 +170,8 @@ func (r *deciding) fillChildren(i int) {
 	}
 }
 
-// childOrder computes a child's order, which depends on nothing that can change in the run (P12). Where the task's order is
-// needed and absent, r.err is set, and nothing that is decided then is used.
+// childOrder computes a child's order, which depends on nothing that can change in the run (P12). Where the
+// task's order is needed and absent, r.err is set, and nothing that is decided then is used.
 func (r *deciding) childOrder(i, n int) (json.RawMessage, error) {
 	order, err := r.item(i, n)
 	if err != nil || !r.orderKnown() {
@@ -184,7 +191,10 @@ func (r *deciding) childOrder(i, n int) (json.RawMessage, error) {
 	case !bytes.HasPrefix(order, []byte("{")):
 		return nil, fmt.Errorf("the order of child %d is no JSON object", n)
 	case len(order) > MaxChildOrder:
-		return nil, fmt.Errorf("the order of child %d has %d bytes, the limit is %d: store large data elsewhere and give a reference", n, len(order), MaxChildOrder)
+		return nil,
+			fmt.Errorf(
+				"the order of child %d has %d bytes, the limit is %d: store large data elsewhere and give "+
+					"a reference", n, len(order), MaxChildOrder)
 	}
 	return order, nil
 }
@@ -193,11 +203,12 @@ func (r *deciding) childOrder(i, n int) (json.RawMessage, error) {
 func (r *deciding) ask(i, n int, ask ChildAsk, order json.RawMessage) {
 	s, d := &r.t.Steps[i], r.def.Steps[i].Each
 	p := Parent{OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Index: n, Attempt: s.Attempt}
-	r.emit(AskChild{OrderID: p.ChildID(), Parent: p, Ask: ask, Workflow: d.Workflow, Definition: d.Definition, Priority: r.t.Priority, Order: order})
+	r.emit(AskChild{OrderID: p.ChildID(), Parent: p, Ask: ask, Workflow: d.Workflow, Definition: d.Definition,
+		Priority: r.t.Priority, Order: order})
 }
 
-// askOpen asks the open children again for what the step wants of them now, those only that the cause opened where one is
-// given. In doubt is one that cannot do it.
+// askOpen asks the open children again for what the step wants of them now, those only that the cause opened
+// where one is given. In doubt is one that cannot do it.
 func (r *deciding) askOpen(i int, cause string) {
 	s := &r.t.Steps[i]
 	ask := AskStart
@@ -274,7 +285,8 @@ func (eachKind) validState(s *Step, d *StepDefinition) bool {
 	return false
 }
 
-// childEnded takes what a child has come to (P41). Only what is open counts, and in an undo only that it is undone.
+// childEnded takes what a child has come to (P41). Only what is open counts, and in an undo only that it is
+// undone.
 func (r *deciding) childEnded(i int, ev Event) (string, error) {
 	e, s := ev.(ChildEnded), &r.t.Steps[i]
 	n := s.Children.at(e.Parent.Index)
@@ -321,7 +333,10 @@ func (r *deciding) childInDoubt(i int, e ChildEnded) {
 	if e.State == ChildExpired {
 		how = "is no longer stored"
 	}
-	r.recordFailure(i, codeChildInDoubt, fmt.Sprintf("child %d (%s) %s, so it cannot be undone; undo by hand what it did, and resolve the step as undone", e.Parent.Index, e.Parent.ChildID(), how), r.t.Steps[i].Attempt)
+	r.recordFailure(i, codeChildInDoubt,
+		fmt.Sprintf(
+			"child %d (%s) %s, so it cannot be undone; undo by hand what it did, and resolve the step as "+
+				"undone", e.Parent.Index, e.Parent.ChildID(), how), r.t.Steps[i].Attempt)
 	r.enterError(r.direction(), i)
 }
 
@@ -340,7 +355,10 @@ func (r *deciding) collect(i int, e ChildEnded) {
 	}
 	if !single && size > MaxCollected || !r.at.SizeLimit.keepsReserve(r.def, r.t) {
 		c.Results = before
-		r.stopChildren(i, fmt.Sprintf("%s: the outputs of the children take more than %d bytes, or have no room in the order's document; let the child workflow answer less", codeOutputTooLarge, MaxCollected))
+		r.stopChildren(i,
+			fmt.Sprintf(
+				"%s: the outputs of the children take more than %d bytes, or have no room in the order's "+
+					"document; let the child workflow answer less", codeOutputTooLarge, MaxCollected))
 	}
 }
 
@@ -383,7 +401,8 @@ func (r *deciding) failChildren(i int) {
 	if d.Input == nil {
 		code, text, _ = strings.Cut(c.Reason, ": ")
 	} else if c.Failed > d.Each.Tolerate {
-		text = fmt.Sprintf("%d of %d children failed, %d may; the first: child %d, %s", c.Failed, c.Count, d.Each.Tolerate, c.FailedAt[0], c.Reason)
+		text = fmt.Sprintf("%d of %d children failed, %d may; the first: child %d, %s", c.Failed, c.Count,
+			d.Each.Tolerate, c.FailedAt[0], c.Reason)
 	}
 	r.recordFailure(i, code, text, s.Attempt)
 	r.markFailed(i)
@@ -406,7 +425,10 @@ func (r *deciding) endChildren(i int) {
 		r.finish(i, output)
 		return
 	}
-	r.recordFailure(i, codeOutputTooLarge, fmt.Sprintf("the output of %d bytes does not fit into the task's document beside the outputs of its steps; collect less", len(output)), s.Attempt)
+	r.recordFailure(i, codeOutputTooLarge,
+		fmt.Sprintf(
+			"the output of %d bytes does not fit into the task's document beside the outputs of its "+
+				"steps; collect less", len(output)), s.Attempt)
 	r.markFailed(i)
 	r.applyPolicy(i)
 }
@@ -430,7 +452,8 @@ func (c *Children) output(collect bool) json.RawMessage {
 	return b
 }
 
-// undoChildren begins the undo of a step's children, latest first, or goes on with it; true where all are undone.
+// undoChildren begins the undo of a step's children, latest first, or goes on with it; true where all are
+// undone.
 func (r *deciding) undoChildren(i int) bool {
 	s := &r.t.Steps[i]
 	begun := s.State == Waiting && s.Undo
@@ -510,9 +533,11 @@ func (o OpenChild) inDoubt() bool {
 func (c *Children) resolveRefusal(fact Fact) string {
 	switch {
 	case c == nil || !slices.ContainsFunc(c.Open, OpenChild.inDoubt):
-		return "the step has child tasks, and none of them is in doubt: each has an end of its own; fix: resolve a step of a child that has stopped, then resubmit the child"
+		return "the step has child tasks, and none of them is in doubt: each has an end of its own; fix: " +
+			"resolve a step of a child that has stopped, then resubmit the child"
 	case fact != Undone:
-		return "children of the step were closed, or are no longer stored, and cannot be undone; fix: undo by hand what they did, and resolve the step as undone"
+		return "children of the step were closed, or are no longer stored, and cannot be undone; fix: " +
+			"undo by hand what they did, and resolve the step as undone"
 	}
 	return ""
 }

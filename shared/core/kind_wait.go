@@ -8,8 +8,8 @@ import (
 // waitKind ends at a time, and calls no agent (P34). Its claim fixes the time.
 type waitKind struct{}
 
-// maxDelay is the longest delay of a message in a queue (SQS: 15 minutes). A Wake that is due later is sent by
-// the Supervisor.
+// maxDelay is the longest delay of a message in a queue (SQS: 15 minutes). A Wake that is due later is sent
+// by the Supervisor.
 const maxDelay = 15 * Minute
 
 func (waitKind) name() string { return "wait" }
@@ -30,8 +30,8 @@ func (waitKind) prepare(r *deciding, i int) (prepared, error) {
 	return prepared{wakeAt: until, atOnce: until <= r.at.Now}, nil
 }
 
-// spread returns the time at which the wait of a step ends: until, or up to spread later, differently for each order. The number of
-// attempts is the one before the claim.
+// spread returns the time at which the wait of a step ends: until, or up to spread later, differently for
+// each order. The number of attempts is the one before the claim.
 func (t *Task) spread(s *Step, attempts int, until Time, spread Duration) Time {
 	if spread <= 0 {
 		return until

@@ -155,7 +155,8 @@ func (r *deciding) deadline(_ int, ev Event) (string, error) {
 	return "", nil
 }
 
-// resendDue asks the Scheduler to send an unacknowledged final status again, and sets the next time for it (P11).
+// resendDue asks the Scheduler to send an unacknowledged final status again, and sets the next time for it
+// (P11).
 func (r *deciding) resendDue(_ int, _ Event) (string, error) {
 	if !passed(r.t.ResendAt, r.at.Now) {
 		return notYet, nil
@@ -201,7 +202,8 @@ func sameStates(a, b *Task) bool {
 	}
 	for i := range a.Steps {
 		x, y := &a.Steps[i], &b.Steps[i]
-		if x.State != y.State || x.Attempt != y.Attempt || x.WakeAt != y.WakeAt || x.CompleteBy != y.CompleteBy {
+		if x.State != y.State || x.Attempt != y.Attempt || x.WakeAt != y.WakeAt ||
+			x.CompleteBy != y.CompleteBy {
 			return false
 		}
 	}

@@ -13,7 +13,8 @@ const maxRetryAfter = Hour
 const (
 	CodeBreakerOpen  = "breaker-open" // its circuit breaker is open: the service is sick
 	CodeUnauthorized = "unauthorized" // the service does not accept the agent's credentials
-	CodeNotYet       = "not-yet"      // the service works, and what is asked for cannot be done yet: the step polls it
+	// the service works, and what is asked for cannot be done yet: the step polls it
+	CodeNotYet = "not-yet"
 )
 
 // Uncounted reports one of these codes: a retry-later that has it is handed back uncounted.
@@ -115,8 +116,8 @@ func (r *deciding) recordNoEffect(i int, e Reply) bool {
 	return true
 }
 
-// setNoEffect: the alert of an Error must be the same each time (P12), so a fact that arrives in Error is later than it,
-// and an earlier fact keeps its time.
+// setNoEffect: the alert of an Error must be the same each time (P12), so a fact that arrives in Error is
+// later than it, and an earlier fact keeps its time.
 func (r *deciding) setNoEffect(i int) {
 	if r.t.Steps[i].NoEffect != 0 {
 		return
@@ -167,8 +168,8 @@ func (r *deciding) markFailed(i int) {
 	s.release()
 }
 
-// recordAttempt keeps how the present attempt of a step ended, which is not done. A late reply to one that has
-// ended before says nothing new.
+// recordAttempt keeps how the present attempt of a step ended, which is not done. A late reply to one that
+// has ended before says nothing new.
 func (r *deciding) recordAttempt(i int, outcome Outcome, code string) {
 	s := &r.t.Steps[i]
 	if !s.InFlight() {
@@ -191,8 +192,9 @@ func (r *deciding) dropAttempts(keep int) {
 // recordFailure keeps the step's last failure.
 func (r *deciding) recordFailure(i int, code, message string, attempt int) {
 	r.t.Steps[i].Error = &StepError{
-		Code: strings.ToValidUTF8(code[:min(len(code), maxCode)], ""), Message: TrimMessage(RedactText(message)),
-		At: r.at.Now, Attempt: attempt,
+		Code:    strings.ToValidUTF8(code[:min(len(code), maxCode)], ""),
+		Message: TrimMessage(RedactText(message)),
+		At:      r.at.Now, Attempt: attempt,
 	}
 }
 
@@ -220,7 +222,8 @@ func (r *deciding) stopsOnFailure(i int) bool {
 	return r.policyOf(i) == OnFailureStop || r.pastPointOfNoReturn()
 }
 
-// pastPointOfNoReturn: a point of no return is passed from a claim until it is proven that it had no effect (P22a).
+// pastPointOfNoReturn: a point of no return is passed from a claim until it is proven that it had no effect
+// (P22a).
 func (r *deciding) pastPointOfNoReturn() bool {
 	for i := range r.t.Steps {
 		if s := &r.t.Steps[i]; r.def.Steps[i].PointOfNoReturn && s.Attempted() && s.NoEffect == 0 {
@@ -289,31 +292,37 @@ type hold struct {
 	over    string   // what it means that it has lasted for longer
 }
 
-// holdOf is the row that a reply belongs to. What the agent could not ask does not end a poll, and has its own time.
+// holdOf is the row that a reply belongs to. What the agent could not ask does not end a poll, and has its
+// own time.
 func (r *deciding) holdOf(i int, e Reply) hold {
 	d, last := &r.def.Steps[i], r.t.Steps[i].Error
 	if last == nil || last.Since == 0 {
 		last = &StepError{}
 	}
 	if e.Code != CodeNotYet {
-		h := hold{r.at.Now, last.Polling, d.MaxQueueTime, "the agent has not called its service for longer than maxQueueTime: "}
+		h := hold{r.at.Now, last.Polling, d.MaxQueueTime,
+			"the agent has not called its service for longer than maxQueueTime: "}
 		if Uncalled(last.Code) {
 			h.since = last.Since
 		}
 		return h
 	}
-	h := hold{since: last.Polling, most: d.PollFor, over: "the service has answered not-yet for longer than pollFor: "}
+	h := hold{since: last.Polling, most: d.PollFor,
+		over: "the service has answered not-yet for longer than pollFor: "}
 	if h.since == 0 {
 		h.since = r.at.Now
 	}
 	if h.polling = h.since; h.most == 0 {
-		h.most, h.over = d.MaxQueueTime, "the service has answered not-yet for longer than maxQueueTime, which holds where the step has no pollFor: "
+		h.most, h.over = d.MaxQueueTime,
+			"the service has answered not-yet for longer than maxQueueTime, which holds where the step "+
+				"has no pollFor: "
 	}
 	return h
 }
 
-// handBackUncounted hands a step back uncounted, since its agent made no call that could have had an effect (P45): no
-// failure and no hop, up to pollFor or maxQueueTime; then the operator is needed, whatever the policy.
+// handBackUncounted hands a step back uncounted, since its agent made no call that could have had an effect
+// (P45): no failure and no hop, up to pollFor or maxQueueTime; then the operator is needed, whatever the
+// policy.
 func (r *deciding) handBackUncounted(i int, e Reply) {
 	s, h := &r.t.Steps[i], r.holdOf(i, e)
 	held := r.at.Now.Sub(h.since)

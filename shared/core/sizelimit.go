@@ -19,16 +19,16 @@ import (
 type SizeLimit struct {
 	Limit int             // of a document, in bytes
 	Size  func(*Task) int // of a task's document, in bytes; a pure function
-	// Inline is the longest order that stands in its task's document, in bytes. The zero value means InlineOrder of
-	// its definition.
+	// Inline is the longest order that stands in its task's document, in bytes. The zero value means
+	// InlineOrder of its definition.
 	Inline int
 }
 
 func (m SizeLimit) inline(def *Definition) int { return cmp.Or(m.Inline, InlineOrder(def)) }
 
-// Reserve is the size of the longest document of a task of this definition that holds no outputs and
-// no texts: a definition whose reserve is over the limit cannot be run. The order stands in that document; it is longer
-// than the hash of one that is kept apart.
+// Reserve is the size of the longest document of a task of this definition that holds no outputs and no
+// texts: a definition whose reserve is over the limit cannot be run. The order stands in that document; it is
+// longer than the hash of one that is kept apart.
 func (m SizeLimit) Reserve(def *Definition) int {
 	id := strings.Repeat("x", MaxID)
 	return m.Size(longest(def, &Task{
@@ -55,7 +55,8 @@ func (m SizeLimit) keepsReserve(def *Definition, t *Task) bool {
 	return m.surelyFits(def, t, nil) || m.Size(longest(def, t)) <= m.Limit
 }
 
-// surelyFits reports whether the task keeps its reserve with one output more, as far as that is certain without measuring.
+// surelyFits reports whether the task keeps its reserve with one output more, as far as that is certain
+// without measuring.
 func (m SizeLimit) surelyFits(def *Definition, t *Task, output json.RawMessage) bool {
 	if m.Size == nil {
 		return true
@@ -105,7 +106,9 @@ func farAfter(t *Task) Time { return max(t.Created, 1).Add(longTime) }
 // upperBound is an upper bound of the document's size that takes no encoding: a byte of text becomes six
 // at most, one of an output three.
 func upperBound(t *Task) int {
-	n := roughHeader + roughStep*len(t.Steps) + 6*(len(t.EndText)+len(t.EndCode)+len(t.UndoneFor.Code)+len(t.UndoneFor.Text)) + 3*(len(t.Order)+len(t.Output)+unknownSize(t.Unknown)) + roughStep*len(t.Removed)
+	n := roughHeader + roughStep*len(t.Steps) + 6*(len(t.EndText)+len(t.EndCode)+len(t.UndoneFor.Code)+
+		len(t.UndoneFor.Text)) + 3*(len(t.Order)+len(t.Output)+unknownSize(t.Unknown)) +
+		roughStep*len(t.Removed)
 	for i := range t.Verdicts {
 		n += roughStep + 6*t.Verdicts[i].text()
 	}
@@ -150,8 +153,10 @@ func unknownSize(fields map[string]json.RawMessage) (n int) {
 // outputs and reasons that it holds. What it says makes no sense otherwise.
 func longest(def *Definition, t *Task) *Task {
 	c, far := t.clone(), farAfter(t)
-	c.Version, c.ProcessState, c.Phase, c.Why, c.CancelAsked, c.Attention = maxCount, Compensating, Forward, WhyOperator, true, true
-	for _, n := range []*int{&c.Run, &c.Command, &c.Hops, &c.StatusSeq, &c.StartSeq, &c.EndSeq, &c.EndCommand, &c.DeadlineSeq} {
+	c.Version, c.ProcessState, c.Phase, c.Why, c.CancelAsked, c.Attention = maxCount, Compensating, Forward,
+		WhyOperator, true, true
+	for _, n := range []*int{&c.Run, &c.Command, &c.Hops, &c.StatusSeq, &c.StartSeq, &c.EndSeq, &c.EndCommand,
+		&c.DeadlineSeq} {
 		*n = maxCount
 	}
 	for _, at := range []*Time{&c.StartAt, &c.Ended, &c.Deadline, &c.ResendAt, &c.Due} {
@@ -160,7 +165,8 @@ func longest(def *Definition, t *Task) *Task {
 	if def != nil && def.Tokens { // a tombstone has none
 		c.TokenKey = strings.Repeat("x", maxKeyID)
 	}
-	c.Parent = &Parent{OrderID: strings.Repeat("x", MaxID), Run: manyOf, Step: strings.Repeat("x", MaxID), Index: MaxChildren, Attempt: manyOf}
+	c.Parent = &Parent{OrderID: strings.Repeat("x", MaxID), Run: manyOf, Step: strings.Repeat("x", MaxID),
+		Index: MaxChildren, Attempt: manyOf}
 	name := t.EndStep // of an earlier definition, perhaps (P49)
 	if len(t.UndoneFor.Step) > len(name) {
 		name = t.UndoneFor.Step
@@ -176,17 +182,20 @@ func longest(def *Definition, t *Task) *Task {
 	c.EndCode, c.EndText = strings.Repeat("\x00", maxCode), strings.Repeat("\x00", MaxMessage)
 	// An erasure takes the room of these texts, which it removes.
 	c.Closing = &Closing{By: strings.Repeat("\x00", MaxID), Reason: strings.Repeat("\x00", MaxMessage)}
-	c.Attempts, c.Earlier = []Attempt{{Step: name, Number: 1, Began: far, Ended: far, Outcome: OutcomeFailed}}, Earlier{Failed: manyOf, Later: manyOf, Overdue: manyOf, Superseded: manyOf}
+	c.Attempts, c.Earlier = []Attempt{{Step: name, Number: 1, Began: far, Ended: far,
+		Outcome: OutcomeFailed}}, Earlier{Failed: manyOf, Later: manyOf, Overdue: manyOf, Superseded: manyOf}
 	c.Verdicts = make([]Verdict, maxVerdicts)
 	for i := range c.Verdicts {
-		c.Verdicts[i] = Verdict{ID: strings.Repeat("x", MaxID), Command: "resubmit", Reason: noReason, At: far}
+		c.Verdicts[i] = Verdict{ID: strings.Repeat("x", MaxID), Command: "resubmit", Reason: noReason,
+			At: far}
 		if i < len(t.Verdicts) {
 			c.Verdicts[i].Reason += t.Verdicts[i].Reason
 			c.Verdicts[i].By, c.Verdicts[i].Note = t.Verdicts[i].By, t.Verdicts[i].Note
 		}
 	}
 	c.Refused = map[string][]string{}
-	for _, command := range [...]string{"cancel", "undo", "resubmit", "resolve", "close", "move", "erase", "answer", aheadCommand} {
+	for _, command := range [...]string{"cancel", "undo", "resubmit", "resolve", "close", "move", "erase",
+		"answer", aheadCommand} {
 		c.Refused[command] = slices.Repeat([]string{shortHash(command)}, maxRefused)
 	}
 	for i := range c.Steps {
@@ -199,10 +208,14 @@ func longest(def *Definition, t *Task) *Task {
 func longestStep(t *Task, d *StepDefinition, s *Step, cause string, reported bool) Step {
 	far := farAfter(t)
 	c := Step{
-		Name: d.Name, State: Compensating, LockedBy: strings.Repeat("x", maxName), Attempt: manyOf, First: manyOf, FailureCount: manyOf,
-		Cause: cause, FirstAt: far - 1, ClaimedAt: far, CompleteBy: far - 2, StopBy: far - 3, QuietBy: far - 4, UndoStopBy: far - 5,
-		WakeAt: far, Until: far, Allowance: longTime, Queued: longTime, FinishedAt: far, EndState: Compensating, NoEffect: far - 6,
-		Error:    &StepError{Code: strings.Repeat("x", cutCode), At: far, Attempt: manyOf, Since: far, Polling: far},
+		Name: d.Name, State: Compensating, LockedBy: strings.Repeat("x", maxName), Attempt: manyOf,
+		First: manyOf, FailureCount: manyOf,
+		Cause: cause, FirstAt: far - 1, ClaimedAt: far, CompleteBy: far - 2, StopBy: far - 3,
+		QuietBy: far - 4, UndoStopBy: far - 5,
+		WakeAt: far, Until: far, Allowance: longTime, Queued: longTime, FinishedAt: far,
+		EndState: Compensating, NoEffect: far - 6,
+		Error: &StepError{Code: strings.Repeat("x", cutCode), At: far, Attempt: manyOf, Since: far,
+			Polling: far},
 		Resolved: &Resolved{Fact: NotHappened, Command: manyOf, At: far},
 		Output:   s.Output, Corrected: s.Corrected, Unknown: s.Unknown,
 	}
@@ -213,7 +226,8 @@ func longestStep(t *Task, d *StepDefinition, s *Step, cause string, reported boo
 	}
 	if d.Answer != nil {
 		c.Answers = longestAnswers(d.Answer, s.Answers, far)
-		if longest := longestDecision(d.Answer, far); len(c.Output) < len(longest) { // of this round, or of one to come
+		// of this round, or of one to come
+		if longest := longestDecision(d.Answer, far); len(c.Output) < len(longest) {
 			c.Output = longest
 		}
 	}
@@ -237,13 +251,15 @@ func longestStep(t *Task, d *StepDefinition, s *Step, cause string, reported boo
 
 // longestChildren: what is collected stands in the output later, and no more in the children.
 func longestChildren(d *Each, have *Children, cause string) *Children {
-	c := &Children{Count: manyOf, Next: manyOf, Started: manyOf, Cursor: manyOf, Failed: manyOf, FailedAt: slices.Repeat([]int{MaxChildren}, maxFailedAt),
-		Reason: strings.Repeat("\x00", MaxMessage), Stopped: true, Rounds: manyOf}
+	c := &Children{Count: manyOf, Next: manyOf, Started: manyOf, Cursor: manyOf, Failed: manyOf,
+		FailedAt: slices.Repeat([]int{MaxChildren}, maxFailedAt),
+		Reason:   strings.Repeat("\x00", MaxMessage), Stopped: true, Rounds: manyOf}
 	// MaxConcurrency, since a Move can lower that of the definition.
 	open := OpenChild{Index: MaxChildren, Cause: cause, State: string(ChildProcessed)}
 	c.Open = slices.Repeat([]OpenChild{open}, MaxConcurrency)
 	if d.Collect {
-		c.Results = []Collected{{Index: MaxChildren, Output: json.RawMessage(strconv.Quote(strings.Repeat("x", MaxCollected)))}}
+		c.Results = []Collected{{Index: MaxChildren,
+			Output: json.RawMessage(strconv.Quote(strings.Repeat("x", MaxCollected)))}}
 	} else if have != nil {
 		c.Results = have.Results
 	}
@@ -253,7 +269,8 @@ func longestChildren(d *Each, have *Children, cause string) *Children {
 // longestAnswers keeps the value of an event that stands there, until it stands in the output.
 func longestAnswers(d *Answer, have *Answers, far Time) *Answers {
 	name := strings.Repeat("x", MaxAnswerBy)
-	a := &Answers{Round: manyOf, Reminded: manyOf, RemindedAt: far, Moved: true, Need: MaxVoters, Who: make([]string, MaxVoters), NotSelf: name, Verdicts: make([]Verdict, maxVerdicts)}
+	a := &Answers{Round: manyOf, Reminded: manyOf, RemindedAt: far, Moved: true, Need: MaxVoters,
+		Who: make([]string, MaxVoters), NotSelf: name, Verdicts: make([]Verdict, maxVerdicts)}
 	for i := range a.Who {
 		a.Who[i] = name
 	}
@@ -305,10 +322,10 @@ const codeOutputTooLarge = "output-too-large"
 // noReason stands for the reason of a verdict that did not fit.
 const noReason = "the task has no room for the reason"
 
-// trimToFit cuts what is there only for people where the document does not fit: texts of steps, the
-// oldest first, down to their codes, then attempts, the oldest first, down to their counts, then why an order is
-// undone whose undo has stopped. A task of an earlier version, which kept no reserve, may need the reasons of its
-// verdicts too. What the final status and alert were computed from stays as it is (P12).
+// trimToFit cuts what is there only for people where the document does not fit: texts of steps, the oldest
+// first, down to their codes, then attempts, the oldest first, down to their counts, then why an order is
+// undone whose undo has stopped. A task of an earlier version, which kept no reserve, may need the reasons of
+// its verdicts too. What the final status and alert were computed from stays as it is (P12).
 func (r *deciding) trimToFit() {
 	room := r.at.SizeLimit
 	if room.fits(r.t) {
@@ -320,8 +337,10 @@ func (r *deciding) trimToFit() {
 			texts = append(texts, i)
 		}
 	}
-	slices.SortStableFunc(texts, func(a, b int) int { return int(r.t.Steps[a].Error.At.Sub(r.t.Steps[b].Error.At)) })
-	for from, step := 0, max(1, len(texts)/8); from < len(texts); from += step { // few measurements, few texts lost
+	slices.SortStableFunc(texts,
+		func(a, b int) int { return int(r.t.Steps[a].Error.At.Sub(r.t.Steps[b].Error.At)) })
+	// few measurements, few texts lost
+	for from, step := 0, max(1, len(texts)/8); from < len(texts); from += step {
 		for _, i := range texts[from:min(from+step, len(texts))] {
 			e := *r.t.Steps[i].Error
 			e.Code, e.Message = shortCode(e.Code), ""
@@ -355,7 +374,8 @@ func shortCode(code string) string { return plainCode(code[:min(len(code), cutCo
 // plainCode replaces the characters of a code that are not written as they are.
 func plainCode(code string) string {
 	return strings.Map(func(c rune) rune {
-		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.ContainsRune("-_.:/", c) {
+		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' ||
+			strings.ContainsRune("-_.:/", c) {
 			return c
 		}
 		return '-'
@@ -378,7 +398,10 @@ func (r *deciding) outputTooLarge(i int, e Reply) (string, error) {
 	s := &r.t.Steps[i]
 	contradicted := s.NoEffect != 0
 	s.NoEffect = 0 // P22a: it has had an effect, whatever was proven before
-	text := fmt.Sprintf("the agent's output of %d bytes does not fit into the task's document of at most %d, which holds those of the other steps and a reserve; let the agent store the data elsewhere and answer a reference",
+	text := fmt.Sprintf(
+		"the agent's output of %d bytes does not fit into the task's document of at most %d, which holds "+
+			"those of the other steps and a reserve; let the agent store the data elsewhere and answer a "+
+			"reference",
 		len(e.Output), r.at.SizeLimit.Limit)
 	if r.t.ProcessState != Processing {
 		r.recordFailure(i, codeOutputTooLarge, text, e.Attempt)

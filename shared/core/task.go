@@ -42,14 +42,16 @@ const (
 // Task is one run of a workflow for one order: the whole document that one conditional write
 // replaces. Values are treated as immutable once they were returned by Decide.
 type Task struct {
-	OrderID     string
-	Version     int64 // of the stored document; set by the actor that commits (P8)
-	Workflow    string
-	Definition  string // hash
-	TokenKey    string // of the tokens in its inputs (P39); "": it has none
-	ContentHash string // hash of the submission, under which its order is kept apart, or was before it was erased; "" if Order holds it
-	// Order is the order as submitted, byte for byte. It is empty if the order is kept apart (Apart), and after a
-	// Cancel that came before its order (P17).
+	OrderID    string
+	Version    int64 // of the stored document; set by the actor that commits (P8)
+	Workflow   string
+	Definition string // hash
+	TokenKey   string // of the tokens in its inputs (P39); "": it has none
+	// hash of the submission, under which its order is kept apart, or was before it was erased; "" if Order
+	// holds it
+	ContentHash string
+	// Order is the order as submitted, byte for byte. It is empty if the order is kept apart (Apart), and
+	// after a Cancel that came before its order (P17).
 	Order        json.RawMessage
 	Priority     string
 	ReplyTo      string  // logical name, "" for none
@@ -58,55 +60,64 @@ type Task struct {
 	Phase        Phase // while in Error
 	Why          Why   // while Compensating and after
 	Run          int   // P2
-	Command      int   // number that a command must carry; grows with each accepted one, and when a list in Refused is full (P5)
-	Verdicts     []Verdict
-	Refused      map[string][]string // short hashes of the IDs of refused commands of this run, by command; see remember
-	Attempts     []Attempt           // the last that did not end done, oldest first; see maxAttempts
-	Earlier      Earlier             // those before them
-	CancelAsked  bool
-	Hops         int // forward claims since the last command (P23)
-	StatusSeq    int // sequence number of the last status message
-	StartSeq     int // that of the last "started", 0 where none was due
-	StartCause   string
-	StartAt      Time       // when the run began, or was taken up again; zero: Created
-	EndSeq       int        // that of the status for the present end, or Error
-	EndCause     string     // what led to it (P4)
-	EndCode      string     // short and stable
-	EndText      string     // why, for people: the error, or the failure of the output expression
-	EndStep      string     // the step that caused it, "" for none
-	UndoneFor    UndoReason // in Error (undo), and Closed after it: why it is undone, which the other three say otherwise
-	Closing      *Closing   // of a Closed task
-	Erased       *Erasure   // nil if the task has its content (P52)
-	EndCommand   int        // Command when it entered Error: what the alert names, also when it is emitted again (P12)
-	Output       json.RawMessage
-	Created      Time
-	Ended        Time                       // when it entered the present end, or Error; zero while it runs
-	Deadline     Time                       // zero: none
-	DeadlineSeq  int                        // how many deadlines were set in this run, for the cause (P4)
-	ResendAt     Time                       // when an unacknowledged final status is sent again; zero: none is (P11)
-	Due          Time                       // the indexed due time; may be early, never late (P9)
-	Attention    bool                       // in the operator's list: Error, nothing in flight, status and alert sent (P9)
-	Removed      map[string]int             // attempts of steps that a Move has removed, should their names return (P1, P49)
-	Steps        []Step                     // in the order of the definition
-	Unknown      map[string]json.RawMessage // fields of a newer minor version, kept
+	// number that a command must carry; grows with each accepted one, and when a list in Refused is full (P5)
+	Command  int
+	Verdicts []Verdict
+	// short hashes of the IDs of refused commands of this run, by command; see remember
+	Refused     map[string][]string
+	Attempts    []Attempt // the last that did not end done, oldest first; see maxAttempts
+	Earlier     Earlier   // those before them
+	CancelAsked bool
+	Hops        int // forward claims since the last command (P23)
+	StatusSeq   int // sequence number of the last status message
+	StartSeq    int // that of the last "started", 0 where none was due
+	StartCause  string
+	StartAt     Time   // when the run began, or was taken up again; zero: Created
+	EndSeq      int    // that of the status for the present end, or Error
+	EndCause    string // what led to it (P4)
+	EndCode     string // short and stable
+	EndText     string // why, for people: the error, or the failure of the output expression
+	EndStep     string // the step that caused it, "" for none
+	// in Error (undo), and Closed after it: why it is undone, which the other three say otherwise
+	UndoneFor UndoReason
+	Closing   *Closing // of a Closed task
+	Erased    *Erasure // nil if the task has its content (P52)
+	// Command when it entered Error: what the alert names, also when it is emitted again (P12)
+	EndCommand  int
+	Output      json.RawMessage
+	Created     Time
+	Ended       Time // when it entered the present end, or Error; zero while it runs
+	Deadline    Time // zero: none
+	DeadlineSeq int  // how many deadlines were set in this run, for the cause (P4)
+	// when an unacknowledged final status is sent again; zero: none is (P11)
+	ResendAt Time
+	Due      Time // the indexed due time; may be early, never late (P9)
+	// in the operator's list: Error, nothing in flight, status and alert sent (P9)
+	Attention bool
+	// attempts of steps that a Move has removed, should their names return (P1, P49)
+	Removed map[string]int
+	Steps   []Step                     // in the order of the definition
+	Unknown map[string]json.RawMessage // fields of a newer minor version, kept
 }
 
 // Step is one step's part of the document.
 type Step struct {
-	Name         string
-	State        State
-	LockedBy     string // the instance that claimed it; "" while Pending
-	Agent        string // that the last attempt asked, where the definition names several; "": its first (P44)
-	Attempt      int    // number of the claim, do and undo alike; never reset (P1)
-	Undo         bool   // the current attempt is an undo
-	First        int    // order of its first claim in this run; 0: not attempted in it (P7)
-	FirstAt      Time   // when that was, once there was another claim; see FirstClaim
-	Cause        string // of the current claim (P4)
-	ClaimedAt    Time
-	CompleteBy   Time     // see P9a
-	StopBy       Time     // of the current attempt (P6)
-	WakeAt       Time     // end of a wait (P9a)
-	Until        Time     // end of a wait, or of the time for an answer, as the last claim has fixed it; kept when that is over
+	Name     string
+	State    State
+	LockedBy string // the instance that claimed it; "" while Pending
+	// that the last attempt asked, where the definition names several; "": its first (P44)
+	Agent      string
+	Attempt    int    // number of the claim, do and undo alike; never reset (P1)
+	Undo       bool   // the current attempt is an undo
+	First      int    // order of its first claim in this run; 0: not attempted in it (P7)
+	FirstAt    Time   // when that was, once there was another claim; see FirstClaim
+	Cause      string // of the current claim (P4)
+	ClaimedAt  Time
+	CompleteBy Time // see P9a
+	StopBy     Time // of the current attempt (P6)
+	WakeAt     Time // end of a wait (P9a)
+	// end of a wait, or of the time for an answer, as the last claim has fixed it; kept when that is over
+	Until        Time
 	QuietBy      Time     // latest stopBy of the earlier do attempts in this run; see Quiet
 	UndoStopBy   Time     // latest stopBy of the earlier undo attempts in this run; see LastStop
 	Allowance    Duration // of the last claim, doubled by a backlog; 0 once the step is Processed (P32)
@@ -118,15 +129,19 @@ type Step struct {
 	FinishCause  string
 	EndState     State // what the task's Error found it in, once it is in another state: for the status (P12)
 	Output       json.RawMessage
-	NoEffect     Time       // since when it is proven that no attempt has had an effect (P22a); zero: it is not, or a new claim took it back
-	Error        *StepError // the last failure
-	FailureCode  string     // code of the do's failure after which the task goes on without the step (P42); "": it does not
-	Resolved     *Resolved
-	Corrected    *Corrected    // the input that an operator gave it in this run (P51); nil: the definition's counts
-	Progress     *StepProgress // what the present attempt reported last (P43)
-	Answers      *Answers      // of a step that is answered from outside
-	Children     *Children     // of a step of child tasks
-	Unknown      map[string]json.RawMessage
+	// since when it is proven that no attempt has had an effect (P22a); zero: it is not, or a new claim took
+	// it back
+	NoEffect Time
+	Error    *StepError // the last failure
+	// code of the do's failure after which the task goes on without the step (P42); "": it does not
+	FailureCode string
+	Resolved    *Resolved
+	// the input that an operator gave it in this run (P51); nil: the definition's counts
+	Corrected *Corrected
+	Progress  *StepProgress // what the present attempt reported last (P43)
+	Answers   *Answers      // of a step that is answered from outside
+	Children  *Children     // of a step of child tasks
+	Unknown   map[string]json.RawMessage
 }
 
 // StepProgress is what an attempt reported last (P43).
@@ -145,20 +160,22 @@ type Parent struct {
 	Attempt int    `json:"attempt"` // of the step: the highest that has asked something of the child
 }
 
-// Children is what a step keeps of its child tasks (P40). Nothing of it grows with their number but Results, which are
-// bounded.
+// Children is what a step keeps of its child tasks (P40). Nothing of it grows with their number but Results,
+// which are bounded.
 type Children struct {
 	Count   int         `json:"count"`             // length of the list
 	Next    int         `json:"next"`              // index of the child to start next, in this attempt
 	Started int         `json:"started,omitempty"` // highest Next of this run
 	Open    []OpenChild `json:"open,omitempty"`    // asked, and not ended
-	Cursor  int         `json:"cursor,omitempty"`  // of the undo: the children from here on were asked to undo
-	Failed  int         `json:"failed,omitempty"`  // how many have not been Processed
+	// of the undo: the children from here on were asked to undo
+	Cursor int `json:"cursor,omitempty"`
+	Failed int `json:"failed,omitempty"` // how many have not been Processed
 	// FailedAt are the first of these, at most maxFailedAt.
 	FailedAt []int  `json:"failedAt,omitempty"`
 	Reason   string `json:"reason,omitempty"` // why the first of them has failed, or why no more are started
 	Stopped  bool   `json:"stopped,omitempty"`
-	// Results are the outputs of the children where they are collected, or the one of the only child, in the order of their coming.
+	// Results are the outputs of the children where they are collected, or the one of the only child, in the
+	// order of their coming.
 	Results []Collected `json:"results,omitempty"`
 	Rounds  int         `json:"rounds,omitempty"` // how often all that is open was asked again
 }
@@ -172,8 +189,9 @@ type Collected struct {
 // OpenChild is a child that was asked for something and has not ended.
 type OpenChild struct {
 	Index int    `json:"index"`
-	Cause string `json:"cause"`           // what led to its request (P4)
-	State string `json:"state,omitempty"` // ChildError: it has stopped; ChildClosed, ChildExpired: it cannot be undone any more
+	Cause string `json:"cause"` // what led to its request (P4)
+	// ChildError: it has stopped; ChildClosed, ChildExpired: it cannot be undone any more
+	State string `json:"state,omitempty"`
 }
 
 // Answers is what a step keeps of the answers to it (P35, P36). What was decided is the step's output.
@@ -183,11 +201,13 @@ type Answers struct {
 	Who      []string `json:"who,omitempty"`      // people who may answer; empty means everyone
 	NotSelf  string   `json:"notSelf,omitempty"`  // person who may not answer
 	Reminded int      `json:"reminded,omitempty"` // number of the newest reminder of this round (P37)
-	// RemindedAt is when that reminder was sent first. Moved reports that the task was moved since, so that it must not be sent again.
-	RemindedAt Time      `json:"remindedAt,omitzero"`
-	Moved      bool      `json:"moved,omitempty"`
-	Votes      []Vote    `json:"votes,omitempty"`    // votes of this round in the order of arrival; at most MaxVoters
-	Verdicts   []Verdict `json:"verdicts,omitempty"` // the last answers to answers, also of earlier runs
+	// RemindedAt is when that reminder was sent first. Moved reports that the task was moved since, so that
+	// it must not be sent again.
+	RemindedAt Time `json:"remindedAt,omitzero"`
+	Moved      bool `json:"moved,omitempty"`
+	// votes of this round in the order of arrival; at most MaxVoters
+	Votes    []Vote    `json:"votes,omitempty"`
+	Verdicts []Verdict `json:"verdicts,omitempty"` // the last answers to answers, also of earlier runs
 }
 
 // Vote is what one person has answered.
@@ -220,14 +240,15 @@ type StepError struct {
 	Message string `json:"message"` // at most MaxMessage bytes, see TrimMessage
 	At      Time   `json:"at"`
 	Attempt int    `json:"attempt,omitempty"`
-	// Since is when the step was first handed back uncounted because its agent made no call that could have had an effect,
-	// if it has been so ever since (P45); zero for every other failure.
+	// Since is when the step was first handed back uncounted because its agent made no call that could have
+	// had an effect, if it has been so ever since (P45); zero for every other failure.
 	Since Time `json:"since,omitzero"`
 	// Polling is the first not-yet of that time, also where its agent could not ask the service since.
 	Polling Time `json:"polling,omitzero"`
 }
 
-// UndoReason says why an order was undone (P19): it is set when the undo begins, and stays until the next run.
+// UndoReason says why an order was undone (P19): it is set when the undo begins, and stays until the next
+// run.
 type UndoReason struct {
 	Step string // "" for none
 	Code string // short and stable
@@ -302,8 +323,9 @@ type Resolved struct {
 
 // Verdict is the answer to one command, kept so that its sender can read it (P5).
 type Verdict struct {
-	ID       string `json:"id"`
-	Command  string `json:"command"` // "cancel", "undo", "resubmit", "resolve", "close", "move", "erase", "answer"
+	ID string `json:"id"`
+	// "cancel", "undo", "resubmit", "resolve", "close", "move", "erase", "answer"
+	Command  string `json:"command"`
 	Accepted bool   `json:"accepted"`
 	Reason   string `json:"reason,omitempty"`
 	By       string `json:"by,omitempty"`   // who sent the command
@@ -356,7 +378,8 @@ func (s *Step) endAttempt() {
 	s.StopBy = 0
 }
 
-// begun reports whether the step had its turn in this run: it was claimed, or something was decided without a claim.
+// begun reports whether the step had its turn in this run: it was claimed, or something was decided without a
+// claim.
 func (s *Step) begun() bool { return s.Attempted() || s.State == Skipped || s.FailureCode != "" }
 
 // handedBack reports a call that waits to be claimed again.
@@ -390,7 +413,8 @@ func (t *Task) StartedAt() Time {
 	return t.StartAt
 }
 
-// Terminal reports an end that no event but an operator's command leaves: Processed, Compensated, Cancelled, Closed.
+// Terminal reports an end that no event but an operator's command leaves: Processed, Compensated, Cancelled,
+// Closed.
 func (t *Task) Terminal() bool {
 	switch t.ProcessState {
 	case Processed, Compensated, Cancelled, Closed:

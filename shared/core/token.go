@@ -9,7 +9,8 @@ type TokenOf struct {
 	Person string // who answers with it; "": each who has it
 }
 
-// Tokens computes and reads the tokens of answers (P39): the same arguments give the same token. It holds the keys.
+// Tokens computes and reads the tokens of answers (P39): the same arguments give the same token. It holds the
+// keys.
 type Tokens interface {
 	// Current is the ID of the key that a new order's tokens are made with.
 	Current() string
@@ -37,7 +38,9 @@ func (r *deciding) pinKey() error {
 		r.t.TokenKey = ""
 	case r.t.TokenKey != "":
 	case r.at.Tokens == nil:
-		return refuse(CodeNoTokens, "the workflow %s makes tokens, and this deployment has no key for them; deploy one, then send it again", r.def.Name)
+		return refuse(CodeNoTokens,
+			"the workflow %s makes tokens, and this deployment has no key for them; deploy one, then send "+
+				"it again", r.def.Name)
 	default:
 		r.t.TokenKey = r.at.Tokens.Current()
 	}
@@ -50,9 +53,12 @@ func (r *deciding) token(step, person string) (string, error) {
 	case r.at.Tokens == nil:
 		return "", errors.New("there is no key for tokens")
 	case person != "" && !PersonName(person):
-		return "", errors.New("the person of a token is no name: 1 to 128 bytes without control characters and < > & \" \\")
+		return "",
+			errors.New(
+				"the person of a token is no name: 1 to 128 bytes without control characters and < > & \" \\")
 	}
-	text, err := r.at.Tokens.Token(r.t.TokenKey, r.t.OrderID, TokenOf{Run: r.t.Run, Step: step, Person: person})
+	text, err := r.at.Tokens.Token(r.t.TokenKey, r.t.OrderID,
+		TokenOf{Run: r.t.Run, Step: step, Person: person})
 	if err != nil { // it is no failure of the step: the message comes again
 		r.err = err
 	}

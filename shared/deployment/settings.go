@@ -29,8 +29,9 @@ type Engine struct {
 	Stack       string            // as --stack names it, for the commands in alerts; "": not known
 	Window      time.Duration     // of incidents; 0: incident.DefaultWindow
 	Reminder    time.Duration     // of incidents that last; 0: incident.DefaultReminder, negative: none
-	Region      string            // of the function, and the log group that it writes to: for the links in alerts; "": not known
-	LogGroup    string
+	// of the function, and the log group that it writes to: for the links in alerts; "": not known
+	Region   string
+	LogGroup string
 
 	senders map[string][]string
 }
@@ -38,10 +39,11 @@ type Engine struct {
 // Scheduler are the settings of the Scheduler.
 type Scheduler struct {
 	Engine
-	Workflows  string         // folder of compiled workflows, *.json
-	FairQueues bool           // requests carry the tenant of their order
-	TokenKeys  string         // ARN of the secret with the keys of tokens; "": no workflow makes any
-	Capacity   map[string]int // requests that an agent takes at a time, where a step may choose its agent (P44)
+	Workflows  string // folder of compiled workflows, *.json
+	FairQueues bool   // requests carry the tenant of their order
+	TokenKeys  string // ARN of the secret with the keys of tokens; "": no workflow makes any
+	// requests that an agent takes at a time, where a step may choose its agent (P44)
+	Capacity map[string]int
 	// Senders are the role IDs that each agent's replies come from, as SQS names them in a message's
 	// SenderId before the ":". Replies of an agent that is absent are not checked.
 	Senders map[string][]string
@@ -105,7 +107,8 @@ func (r *reader) engine() Engine {
 		requests := port.Requests(p.Name)
 		e.Queues[requests] = r.place(VarAgents, requests, p.Queue, e.Queues[port.Intake])
 		if p.High != "" {
-			e.Queues[port.High(requests)] = r.place(VarAgents, port.High(requests), p.High, e.Queues[port.Intake])
+			e.Queues[port.High(requests)] = r.place(VarAgents, port.High(requests), p.High,
+				e.Queues[port.Intake])
 		}
 		if len(p.Senders) > 0 {
 			e.senders[p.Name] = p.Senders
@@ -125,7 +128,8 @@ func (r *reader) engine() Engine {
 // ReadScheduler reads the Scheduler's variables. The error lists all that is wrong.
 func ReadScheduler(lookup Lookup) (Scheduler, error) {
 	r := &reader{lookup: lookup}
-	s := Scheduler{Engine: r.engine(), Workflows: r.beside(VarWorkflows, WorkflowsFolder), FairQueues: r.truth(VarFairQueues), TokenKeys: r.optional(VarTokenKeys)}
+	s := Scheduler{Engine: r.engine(), Workflows: r.beside(VarWorkflows, WorkflowsFolder),
+		FairQueues: r.truth(VarFairQueues), TokenKeys: r.optional(VarTokenKeys)}
 	s.Senders = s.senders
 	r.object(VarCapacity, false, &s.Capacity)
 	return s, r.err()
@@ -145,7 +149,8 @@ const (
 func ReadSupervisor(lookup Lookup) (Supervisor, error) {
 	r := &reader{lookup: lookup}
 	r.required(VarStack) // of the metrics
-	s := Supervisor{Engine: r.engine(), SweepEvery: cmp.Or(r.duration(VarSweepEvery, MinSweepEvery, MaxSweepEvery), MinSweepEvery)}
+	s := Supervisor{Engine: r.engine(),
+		SweepEvery: cmp.Or(r.duration(VarSweepEvery, MinSweepEvery, MaxSweepEvery), MinSweepEvery)}
 	if r.optional(VarWorkflows) != "" || r.optional(varRoot) != "" {
 		s.Workflows = r.beside(VarWorkflows, WorkflowsFolder)
 	}
@@ -184,7 +189,8 @@ func (r *reader) secrets() (secrets map[string]Secret) {
 	r.object(VarSecrets, false, &secrets)
 	for _, name := range slices.Sorted(maps.Keys(secrets)) {
 		if s := secrets[name]; (s.Secret == "") == (s.Parameter == "") || s.Field != "" && s.Secret == "" {
-			r.wrong(VarSecrets, "has %q, which must name either a secret, perhaps with a field, or a parameter", name)
+			r.wrong(VarSecrets,
+				"has %q, which must name either a secret, perhaps with a field, or a parameter", name)
 		}
 	}
 	return secrets
@@ -192,17 +198,20 @@ func (r *reader) secrets() (secrets map[string]Secret) {
 
 // Process are the settings of an agent that is a process of its own.
 type Process struct {
-	Queues       map[string]string // URLs: its own, replies, quarantine; nil: they are looked up by their names
-	Prefix       string            // of those names
-	Ledger       string            // table
-	LedgerFolder string            // on this machine; at most one of the two is set
+	// URLs: its own, replies, quarantine; nil: they are looked up by their names
+	Queues       map[string]string
+	Prefix       string // of those names
+	Ledger       string // table
+	LedgerFolder string // on this machine; at most one of the two is set
 }
 
 // ReadProcess reads the variables of the agent of that name. The error lists all that is wrong.
 func ReadProcess(lookup Lookup, agent string) (Process, error) {
 	r := &reader{lookup: lookup, process: true}
-	p := Process{Prefix: r.optional(VarQueuePrefix), Ledger: r.ledger(), LedgerFolder: r.optional(VarLedgerFolder)}
-	variables := map[string]string{VarRequestsURL: port.Requests(agent), VarRepliesURL: port.Replies, VarQuarantineURL: port.Quarantine}
+	p := Process{Prefix: r.optional(VarQueuePrefix), Ledger: r.ledger(),
+		LedgerFolder: r.optional(VarLedgerFolder)}
+	variables := map[string]string{VarRequestsURL: port.Requests(agent), VarRepliesURL: port.Replies,
+		VarQuarantineURL: port.Quarantine}
 	for variable, queue := range variables {
 		if url := r.optional(variable); url != "" {
 			if p.Queues == nil {
@@ -215,16 +224,20 @@ func ReadProcess(lookup Lookup, agent string) (Process, error) {
 		switch url := p.Queues[variables[variable]]; {
 		case p.Queues == nil:
 		case url == "":
-			r.wrong(variable, "is not set, and others are; the address of the queue %s belongs there, from the outputs of the stack", variables[variable])
+			r.wrong(variable,
+				"is not set, and others are; the address of the queue %s belongs there, from the outputs "+
+					"of the stack", variables[variable])
 		case !isURL(url):
 			r.wrong(variable, "is %.200q; the URL of the queue %s is meant", url, variables[variable])
 		}
 	}
 	if p.Queues != nil && p.Prefix != "" {
-		r.wrong(VarQueuePrefix, "is set, and so are addresses of queues, which need no names; leave one of them out")
+		r.wrong(VarQueuePrefix,
+			"is set, and so are addresses of queues, which need no names; leave one of them out")
 	}
 	if p.Ledger != "" && p.LedgerFolder != "" {
-		r.wrong(VarLedgerFolder, "is set, and so is %s; there is one ledger, leave one of them out", VarLedger)
+		r.wrong(VarLedgerFolder, "is set, and so is %s; there is one ledger, leave one of them out",
+			VarLedger)
 	}
 	return p, r.err()
 }
@@ -237,5 +250,7 @@ func QueueOf(urls map[string]string, arn string) (string, error) {
 			return logical, nil
 		}
 	}
-	return "", fmt.Errorf("an event came from queue %q, which is not in %s; correct the event source mapping: %w", arn, VarQueues, port.ErrNotFound)
+	return "",
+		fmt.Errorf("an event came from queue %q, which is not in %s; correct the event source mapping: %w",
+			arn, VarQueues, port.ErrNotFound)
 }

@@ -32,8 +32,9 @@ type Options struct {
 	// FinishedDays is how far back List looks for finished tasks when its query does not say since
 	// when; 0: 30.
 	FinishedDays int
-	// TTL is how long an order at rest is kept. 0 means for ever. Of an expired order a small item stays, so that its
-	// ID never runs again (P26). DynamoDB removes items hours or days late, so nothing may depend on when (rule 15).
+	// TTL is how long an order at rest is kept. 0 means for ever. Of an expired order a small item stays, so
+	// that its ID never runs again (P26). DynamoDB removes items hours or days late, so nothing may depend on
+	// when (rule 15).
 	TTL time.Duration
 	// ListLimit is how many open tasks List looks through before it gives up; 0: 20,000.
 	ListLimit int
@@ -123,7 +124,8 @@ func (s *Store) replace(ctx context.Context, w *port.Write, item attrs, writer [
 		}
 	}
 	there, doubt, err := s.putVersion(ctx, w, item, s.options.TTL > 0 && w.Apart && !resting)
-	if err == nil && there[TTLAttribute] != nil && numberOf(there["Version"]) == w.Expected { // it goes on after its rest
+	// it goes on after its rest
+	if err == nil && there[TTLAttribute] != nil && numberOf(there["Version"]) == w.Expected {
 		if err = s.keepContent(ctx, w); err == nil {
 			there, doubt, err = s.putVersion(ctx, w, item, false)
 		}
@@ -140,11 +142,13 @@ func (s *Store) replace(ctx context.Context, w *port.Write, item attrs, writer [
 		return port.ErrNotFound
 	}
 	return refusal(there, w.Record.Version, doubt,
-		fmt.Errorf("version %d is stored, expected was %d: %w", numberOf(there["Version"]), w.Expected, port.ErrConflict))
+		fmt.Errorf("version %d is stored, expected was %d: %w", numberOf(there["Version"]), w.Expected,
+			port.ErrConflict))
 }
 
 // putVersion puts the item if the expected version is stored and, with open, if that one does not expire.
-func (s *Store) putVersion(ctx context.Context, w *port.Write, item attrs, open bool) (there attrs, doubt bool, err error) {
+func (s *Store) putVersion(ctx context.Context, w *port.Write, item attrs,
+	open bool) (there attrs, doubt bool, err error) {
 	condition, names := "#version = :expected", map[string]string{"#version": "Version"}
 	if open {
 		condition += " AND attribute_not_exists(#ttl)"
@@ -153,8 +157,9 @@ func (s *Store) putVersion(ctx context.Context, w *port.Write, item attrs, open 
 	return s.put(ctx, s.tables.Orders, item, condition, names, attrs{":expected": num(w.Expected)})
 }
 
-// create is one conditional Put: the item must not be there (P14). Content that is kept apart is put before it, under a
-// key that holds its hash, so that whatever is left behind by a refusal or a crash is what its key says.
+// create is one conditional Put: the item must not be there (P14). Content that is kept apart is put before
+// it, under a key that holds its hash, so that whatever is left behind by a refusal or a crash is what its
+// key says.
 func (s *Store) create(ctx context.Context, w *port.Write, item attrs, writer []byte) error {
 	if s.options.TTL > 0 {
 		if ended, err := s.Ended(ctx, w.Record.ID); err != nil || ended {
@@ -166,7 +171,8 @@ func (s *Store) create(ctx context.Context, w *port.Write, item attrs, writer []
 			return err
 		}
 	}
-	there, doubt, err := s.put(ctx, s.tables.Orders, item, "attribute_not_exists(#id)", map[string]string{"#id": OrderKey}, nil)
+	there, doubt, err := s.put(ctx, s.tables.Orders, item, "attribute_not_exists(#id)",
+		map[string]string{"#id": OrderKey}, nil)
 	if err != nil || there == nil || mine(there, writer) { // rules 9 and 23
 		return err
 	}
@@ -177,9 +183,11 @@ func (s *Store) create(ctx context.Context, w *port.Write, item attrs, writer []
 // put writes an item on a condition. If that does not hold, it answers the item that is there,
 // which is empty where there is none (rule 8); nil where the item was written. doubt says that an
 // earlier try of it got no answer.
-func (s *Store) put(ctx context.Context, table string, item attrs, condition string, names map[string]string, values attrs) (there attrs, doubt bool, err error) {
+func (s *Store) put(ctx context.Context, table string, item attrs, condition string, names map[string]string,
+	values attrs) (there attrs, doubt bool, err error) {
 	return put(ctx, s.client, &dynamodb.PutItemInput{
-		TableName: &table, Item: item, ConditionExpression: &condition, ExpressionAttributeNames: names, ExpressionAttributeValues: values,
+		TableName: &table, Item: item, ConditionExpression: &condition, ExpressionAttributeNames: names,
+		ExpressionAttributeValues: values,
 	})
 }
 

@@ -1,16 +1,18 @@
-// Package engine is the loop that Scheduler and Supervisor share: load the task, let the core decide, commit on the version, send the
-// effects, settle.
+// Package engine is the loop that Scheduler and Supervisor share: load the task, let the core decide, commit
+// on the version, send the effects, settle.
 //
-// Authority: none of its own. A [Decider] of the caller says which event is decided; package core says what it does. Of instances that
-// decide about one task at once, one commits (P8); the others load it again and decide again, up to Tries.
+// Authority: none of its own. A [Decider] of the caller says which event is decided; package core says what
+// it does. Of instances that decide about one task at once, one commits (P8); the others load it again and
+// decide again, up to Tries.
 //
-// States: a [Job] is one task with the messages of a batch that concern it. They make one commit (P13). A message is done when the
-// effects of that commit were sent, and those of the commits that followed from it.
+// States: a [Job] is one task with the messages of a batch that concern it. They make one commit (P13). A
+// message is done when the effects of that commit were sent, and those of the commits that followed from it.
 //
-// Failures: before the commit nothing has changed. After it, the redelivery of the message sends the same effects again (P12); if the
-// message never comes again, the due time that every commit leaves behind does (P9). An answer of the store that leaves the commit in
-// doubt is resolved by loading the task. A document or a message that is too large becomes a failure of the step or a refusal
-// (P28), never a message that returns for ever. A panic concerns one message.
+// Failures: before the commit nothing has changed. After it, the redelivery of the message sends the same
+// effects again (P12); if the message never comes again, the due time that every commit leaves behind does
+// (P9). An answer of the store that leaves the commit in doubt is resolved by loading the task. A document or
+// a message that is too large becomes a failure of the step or a refusal (P28), never a message that returns
+// for ever. A panic concerns one message.
 package engine
 
 import (
@@ -52,8 +54,9 @@ type Parts struct {
 	Logger    *slog.Logger
 	Count     func(what, why string) // counts what people should know of; may be nil
 	Tracer    port.Tracer            // nil: no spans are recorded
-	// Tokens answers the keys of answers' tokens (P39); nil: there are none. With an error the messages are returned to their queue. With fresh
-	// they are read again, since an order has a key that is not among them.
+	// Tokens answers the keys of answers' tokens (P39); nil: there are none. With an error the messages are
+	// returned to their queue. With fresh they are read again, since an order has a key that is not among
+	// them.
 	Tokens func(ctx context.Context, fresh bool) (core.Tokens, error)
 }
 
@@ -94,7 +97,8 @@ func (e *Engine) Run(ctx context.Context, jobs []*Job) {
 	}
 }
 
-// traced begins a span for each job; they share their commits, so that none of them is the parent of what the stores record.
+// traced begins a span for each job; they share their commits, so that none of them is the parent of what the
+// stores record.
 func (e *Engine) traced(ctx context.Context, jobs []*Job) (end func()) {
 	spans := make([]port.Handling, len(jobs))
 	for i := range jobs {
@@ -104,7 +108,8 @@ func (e *Engine) traced(ctx context.Context, jobs []*Job) (end func()) {
 		for i, j := range jobs {
 			s := port.Span{OrderID: j.ID, Trace: core.Trace(j.ID, 0)}
 			if j.Task != nil {
-				s.Run, s.State, s.Trace = j.Task.Run, string(j.Task.ProcessState), core.Trace(j.ID, j.Task.Run)
+				s.Run, s.State, s.Trace = j.Task.Run, string(j.Task.ProcessState),
+					core.Trace(j.ID, j.Task.Run)
 			}
 			var errs []error
 			for _, m := range j.Messages {
@@ -183,7 +188,8 @@ func (e *Engine) attempt(ctx context.Context, jobs []*Job) (again []*Job) {
 			if j.loaded != nil {
 				j.Task.Version = j.loaded.Version + 1
 			}
-			changes, changing = append(changes, state.Change{Task: j.Task, Before: j.loaded, Order: j.order}), append(changing, j)
+			changes, changing = append(changes, state.Change{Task: j.Task, Before: j.loaded, Order: j.order}),
+				append(changing, j)
 		}
 	}
 	if len(changes) == 0 {
@@ -280,7 +286,8 @@ func (e *Engine) decide(ctx context.Context, j *Job, known core.At) error {
 func (j *Job) guarded(ctx context.Context, d Decider) (answer []core.Effect, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			j.engine.Logger.Error("decision panicked; the message is returned to the queue", "order", j.ID, "panic", p, "stack", string(debug.Stack()))
+			j.engine.Logger.Error("decision panicked; the message is returned to the queue", "order", j.ID,
+				"panic", p, "stack", string(debug.Stack()))
 			err = fmt.Errorf("task %q: %w", j.ID, errPanic)
 		}
 	}()
@@ -291,7 +298,8 @@ func (j *Job) guarded(ctx context.Context, d Decider) (answer []core.Effect, err
 func (j *Job) Start(def *core.Definition, order []byte, ev core.Event) (core.Decision, error) {
 	if j.tooLarge {
 		return core.Decision{}, &core.Refusal{Code: message.CodeTooLarge, Field: "order",
-			Text: "the order's task does not fit into the store; store large data elsewhere and send a reference"}
+			Text: "the order's task does not fit into the store; store large data elsewhere and send a " +
+				"reference"}
 	}
 	d, err := core.Decide(def, order, nil, ev, j.At)
 	if err == nil {
@@ -320,7 +328,10 @@ func (j *Job) decide(ctx context.Context, ev core.Event) (core.Decision, error) 
 	if _, erases := ev.(core.Erase); erases { // P52: the removal of the content is repeated each time
 		asked = true
 	}
-	return j.ask(ctx, asked, func() (core.Decision, error) { return core.Decide(j.Definition, j.order, j.Task, ev, j.At) })
+	return j.ask(ctx, asked, func() (core.Decision, error) {
+		return core.Decide(j.Definition, j.order, j.Task,
+			ev, j.At)
+	})
 }
 
 // Restart lets the core emit again all that is under way (P27).
@@ -328,11 +339,15 @@ func (j *Job) Restart(ctx context.Context) (core.Decision, error) {
 	if j.Task == nil { // the index was stale
 		return core.Decision{}, nil
 	}
-	return j.ask(ctx, true, func() (core.Decision, error) { return core.Restart(j.Definition, j.order, j.Task, j.At) })
+	return j.ask(ctx, true, func() (core.Decision, error) {
+		return core.Restart(j.Definition, j.order, j.Task,
+			j.At)
+	})
 }
 
 // ask decides, and accepts; asked is what it was asked for to emit again.
-func (j *Job) ask(ctx context.Context, asked bool, decide func() (core.Decision, error)) (core.Decision, error) {
+func (j *Job) ask(ctx context.Context, asked bool,
+	decide func() (core.Decision, error)) (core.Decision, error) {
 	d, err := decide()
 	if errors.Is(err, core.ErrOrderNeeded) && len(j.order) == 0 && j.Task != nil {
 		if j.order, err = j.engine.State.Order(ctx, j.Task); err == nil {
@@ -376,11 +391,14 @@ func (j *Job) Push() bool {
 // ahead makes a message known that knows more than the document, also when it was read again: a
 // forged one, or one of a store that was set back, comes again until it is a dead letter (P8).
 func (j *Job) ahead(ev core.Event) {
-	j.engine.Logger.Warn("a message is ahead of the stored task and is returned to the queue; if it comes for ever it was forged, or the store was set back", About(j.ID, ev)...)
+	j.engine.Logger.Warn(
+		"a message is ahead of the stored task and is returned to the queue; if it comes for ever it was "+
+			"forged, or the store was set back", About(j.ID, ev)...)
 	j.engine.count("returned", "ahead of the document")
 }
 
-// About is what a line of the log says of an event: its task, and the run, step and attempt where it has them.
+// About is what a line of the log says of an event: its task, and the run, step and attempt where it has
+// them.
 func About(task string, ev core.Event) []any {
 	about := []any{"order", task}
 	switch ev := ev.(type) {

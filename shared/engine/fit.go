@@ -15,8 +15,10 @@ func (e *Engine) refuseLarge(j *Job, err error) (again bool) {
 		j.tooLarge = true
 		return true
 	}
-	e.Logger.Error("the document does not fit into the store, although room was kept for it: was the store's limit lowered? "+
-		"Restore the limit, then redrive the dead letters", "order", j.ID, "error", err)
+	e.Logger.Error(
+		"the document does not fit into the store, although room was kept for it: was the store's limit "+
+			"lowered? "+
+			"Restore the limit, then redrive the dead letters", "order", j.ID, "error", err)
 	j.fail(err)
 	return false
 }
@@ -37,8 +39,11 @@ func (j *Job) followUp() *Job {
 	next := &Job{ID: j.ID, parent: j}
 	for _, r := range j.unsendable {
 		next.add(&tooLong{reply: core.Reply{
-			Step: r.Step, Run: r.Run, Attempt: r.Attempt, Operation: r.Operation, Outcome: core.OutcomeFailed, Code: codeInputTooLarge,
-			Message: fmt.Sprintf("the request to agent %q is larger than a message of %d bytes; pass a reference instead of the data", r.Agent, port.MaxMessage),
+			Step: r.Step, Run: r.Run, Attempt: r.Attempt, Operation: r.Operation, Outcome: core.OutcomeFailed,
+			Code: codeInputTooLarge,
+			Message: fmt.Sprintf(
+				"the request to agent %q is larger than a message of %d bytes; pass a reference instead "+
+					"of the data", r.Agent, port.MaxMessage),
 		}})
 	}
 	return next
@@ -57,7 +62,8 @@ func (j *Job) followedBefore(ctx context.Context) error {
 			continue
 		}
 		// It is decided already, and emits by its cause, which is that of both operations.
-		r := core.Reply{Step: st.Name, Run: j.Task.Run, Attempt: st.Attempt, Operation: core.Do, Outcome: core.OutcomeFailed, Code: codeInputTooLarge}
+		r := core.Reply{Step: st.Name, Run: j.Task.Run, Attempt: st.Attempt, Operation: core.Do,
+			Outcome: core.OutcomeFailed, Code: codeInputTooLarge}
 		if _, err := j.decide(ctx, r); err != nil {
 			return err
 		}

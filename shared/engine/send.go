@@ -52,7 +52,8 @@ func (e *Engine) settle(ctx context.Context, jobs []*Job) {
 	}
 	for i, err := range e.State.Commit(ctx, changes) {
 		if err != nil {
-			e.Logger.Debug("not settled; its notifications will be sent again", "order", changes[i].Task.OrderID, "error", err)
+			e.Logger.Debug("not settled; its notifications will be sent again", "order",
+				changes[i].Task.OrderID, "error", err)
 		}
 	}
 }
@@ -64,8 +65,8 @@ func (e *Engine) Send(ctx context.Context, effects ...core.Effect) error {
 	return j.unsent
 }
 
-// send sends the effects of jobs: alerts first, so that an end whose status was taken has had its alert, and removals of contents,
-// then the rest in batches by queue, queues in the order of their first message.
+// send sends the effects of jobs: alerts first, so that an end whose status was taken has had its alert, and
+// removals of contents, then the rest in batches by queue, queues in the order of their first message.
 func (e *Engine) send(ctx context.Context, jobs []*Job) {
 	p := post{sender: e, jobs: jobs, now: e.Clock.Now()}
 	for i := range jobs {
@@ -113,7 +114,8 @@ func (p *post) alert(ctx context.Context, i int) {
 	}
 }
 
-// erase removes contents. A message that is handled again repeats it, so that a crash leaves none behind (P52).
+// erase removes contents. A message that is handled again repeats it, so that a crash leaves none behind
+// (P52).
 func (p *post) erase(ctx context.Context, i int) {
 	for _, e := range p.jobs[i].effects {
 		if c, ok := e.(core.EraseContent); ok {
@@ -144,7 +146,8 @@ func (p *post) add(i int, effect core.Effect) {
 	case core.SendWake:
 		if delay, ok := p.delay(e); ok {
 			p.put(port.Control, i, e, port.Message{Delay: delay, Value: &message.Control{
-				Schema: message.Schema, Kind: message.Wake, OrderID: e.OrderID, Run: e.Run, Step: e.Step, Attempt: e.Attempt}})
+				Schema: message.Schema, Kind: message.Wake, OrderID: e.OrderID, Run: e.Run, Step: e.Step,
+				Attempt: e.Attempt}})
 		}
 	case core.SendSettle:
 		p.put(port.Control, i, e, port.Message{Value: &message.Control{
@@ -177,7 +180,8 @@ func (p *post) report(i int, e core.SendStatus) {
 	if r == nil {
 		q, err := p.sender.Queues.ReplyTo(e.ReplyTo)
 		if errors.Is(err, port.ErrNotFound) {
-			p.sender.Logger.Warn("status not sent: no such reply-to is deployed", "order", e.Status.OrderID, "replyTo", e.ReplyTo, "status", e.Status.Kind)
+			p.sender.Logger.Warn("status not sent: no such reply-to is deployed", "order", e.Status.OrderID,
+				"replyTo", e.ReplyTo, "status", e.Status.Kind)
 			p.sender.count("status not sent", "unknown reply-to")
 			return
 		}

@@ -200,7 +200,8 @@ func memberOf(base, property any) (any, error) {
 	case []any:
 		index, ok := property.(int64)
 		if !ok {
-			return nil, fail("an element of a list is chosen by "+kind(property)+", not by a whole number", "")
+			return nil, fail("an element of a list is chosen by "+kind(property)+", not by a whole number",
+				"")
 		}
 		if index < 0 {
 			index += int64(len(base))

@@ -45,7 +45,8 @@ func Compile(d *core.Definition) (*Expressions, error) {
 		}
 	}
 	n := len(d.Steps)
-	x := &Expressions{inputs: make([]*template, n), orders: make([]*template, n), undos: make([]*template, n), whens: make([]*program, n), refusals: make([]*program, n),
+	x := &Expressions{inputs: make([]*template, n), orders: make([]*template, n), undos: make([]*template, n),
+		whens: make([]*program, n), refusals: make([]*program, n),
 		schemas: make([]*answerSchema, n)}
 	for i := range d.Steps {
 		if err := x.compileStep(i, &d.Steps[i], scope, answered); err != nil {
@@ -71,7 +72,8 @@ func (x *Expressions) MakesTokens() bool {
 	return false
 }
 
-func (x *Expressions) compileStep(i int, s *core.StepDefinition, scope Scope, answered map[string]bool) (err error) {
+func (x *Expressions) compileStep(i int, s *core.StepDefinition, scope Scope,
+	answered map[string]bool) (err error) {
 	if len(s.Input) > 0 {
 		of := scope
 		if s.Agent != "" {
@@ -132,7 +134,8 @@ func (x *Expressions) InputReads(step int) []string {
 }
 
 // Items walks the list that the input of a step evaluates to.
-func (x *Expressions) Items(step int, env core.Environment, each func(index int, item json.RawMessage)) (count int, err error) {
+func (x *Expressions) Items(step int, env core.Environment,
+	each func(index int, item json.RawMessage)) (count int, err error) {
 	text, err := evaluate(x.inputs[step], &env)
 	if err != nil {
 		return 0, err

@@ -10,14 +10,17 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Limits of the JSON Schema of an event. The validator has none of its own, so that a schema which branches and
-// refers to itself, or a comparison with long lists, would cost without end.
+// Limits of the JSON Schema of an event. The validator has none of its own, so that a schema which branches
+// and refers to itself, or a comparison with long lists, would cost without end.
 const (
-	MaxValidation = 100_000 // steps of work of one validation; a step takes up to two microseconds and 150 bytes
-	maxPattern    = 2_000   // instructions of one regular expression
+	// steps of work of one validation; a step takes up to two microseconds and 150 bytes
+	MaxValidation = 100_000
+	maxPattern    = 2_000 // instructions of one regular expression
 )
 
-var errValidation = fmt.Errorf("checking it against the schema takes more than %d steps of work; send less, or let the schema branch less", MaxValidation)
+var errValidation = fmt.Errorf(
+	"checking it against the schema takes more than %d steps of work; send less, or let the schema branch "+
+		"less", MaxValidation)
 
 // answerSchema is a compiled schema whose validations are metered.
 type answerSchema struct {
@@ -26,8 +29,8 @@ type answerSchema struct {
 	root *jsonschema.Schema
 }
 
-// metered makes each part of a schema count its work before it looks at the members, elements and branches of a
-// value. The validator calls Format first, after it has compared type, const and enum; the part around has
+// metered makes each part of a schema count its work before it looks at the members, elements and branches of
+// a value. The validator calls Format first, after it has compared type, const and enum; the part around has
 // paid for those. A format that fails ends the work of its part, so a validation without budget ends too.
 func metered(root *jsonschema.Schema) (*answerSchema, error) {
 	s := &answerSchema{root: root}
@@ -86,7 +89,8 @@ type validationCost struct {
 }
 
 func costOf(s *jsonschema.Schema) validationCost {
-	c := validationCost{each: 1 + len(s.Required) + len(s.Dependencies) + len(s.DependentRequired), text: 1, unique: s.UniqueItems, asserts: s.Format != nil}
+	c := validationCost{each: 1 + len(s.Required) + len(s.Dependencies) + len(s.DependentRequired), text: 1,
+		unique: s.UniqueItems, asserts: s.Format != nil}
 	for _, names := range s.DependentRequired {
 		c.each += len(names)
 	}

@@ -39,11 +39,16 @@ type Reply struct {
 	Output     json.RawMessage `json:"output,omitempty"`
 	Error      *ReplyError     `json:"error,omitempty"`
 	RetryAfter core.Duration   `json:"retryAfter,omitempty"` // milliseconds
-	NoEffect   bool            `json:"noEffect,omitempty"`   // failed, retry-later of a point of no return: its key has had no effect, and no call for this or an older attempt begins any more (P22a)
-	Until      core.Time       `json:"until,omitzero"`       // progress: when it reports again at the latest; zero: after the step's timeout
-	Percent    int             `json:"percent,omitempty"`    // progress: 0 to 100
-	Note       string          `json:"note,omitempty"`       // progress: for people; at most core.MaxNote bytes are kept
-	Waited     core.Duration   `json:"waited"`               // milliseconds from claimedAt to receipt, never negative (P32)
+	// failed, retry-later of a point of no return: its key has had no effect, and no call for this or an
+	// older attempt begins any more (P22a)
+	NoEffect bool `json:"noEffect,omitempty"`
+	// progress: when it reports again at the latest; zero: after the step's timeout
+	Until   core.Time `json:"until,omitzero"`
+	Percent int       `json:"percent,omitempty"` // progress: 0 to 100
+	// progress: for people; at most core.MaxNote bytes are kept
+	Note string `json:"note,omitempty"`
+	// milliseconds from claimedAt to receipt, never negative (P32)
+	Waited core.Duration `json:"waited"`
 }
 
 // Progress is the outcome of a Reply that is none yet: the agent is still at work (P43).
@@ -75,16 +80,18 @@ const (
 // Resolve, Close, Move, Erase and Answer from the operator. Applications send some to the intake queue, see
 // ForApplications. Fields that a kind does not use are absent.
 type Control struct {
-	Schema   int         `json:"schema"`
-	Kind     ControlKind `json:"kind"`
-	OrderID  string      `json:"task"`
-	Run      int         `json:"run,omitempty"`     // wake, cancel, answer
-	Step     string      `json:"step,omitempty"`    // wake ("" for the task), resolve, answer; resubmit: the step that gets another Input
-	Attempt  int         `json:"attempt,omitempty"` // wake
-	ID       string      `json:"id,omitempty"`      // of a command (P5)
-	Command  int         `json:"command,omitempty"` // number seen; undo, resubmit, resolve, close, move, erase
-	Deadline core.Time   `json:"deadline,omitzero"` // resubmit
-	Fact     core.Fact   `json:"fact,omitempty"`    // resolve
+	Schema  int         `json:"schema"`
+	Kind    ControlKind `json:"kind"`
+	OrderID string      `json:"task"`
+	Run     int         `json:"run,omitempty"` // wake, cancel, answer
+	// wake ("" for the task), resolve, answer; resubmit: the step that gets another Input
+	Step    string `json:"step,omitempty"`
+	Attempt int    `json:"attempt,omitempty"` // wake
+	ID      string `json:"id,omitempty"`      // of a command (P5)
+	// number seen; undo, resubmit, resolve, close, move, erase
+	Command  int       `json:"command,omitempty"`
+	Deadline core.Time `json:"deadline,omitzero"` // resubmit
+	Fact     core.Fact `json:"fact,omitempty"`    // resolve
 	// Definition to move to: its hash, or Latest. move; resubmit, "" there: it stays at the one that it pins.
 	Definition string `json:"definition,omitempty"`
 	// Input of Step in place of its definition's, at most core.MaxInput bytes (P51). resubmit.
@@ -94,12 +101,14 @@ type Control struct {
 	By     string          `json:"by,omitempty"`     // who sends the command; close, erase and answer have it
 	Reason string          `json:"reason,omitempty"` // why, in the sender's words; close and erase have it
 	// Name of an event, for every step that waits for it; an answer has this or Step, with its Round (P35).
-	Name    string          `json:"name,omitempty"`
-	Round   int             `json:"round,omitempty"`   // answer: of the step, from 1
-	Value   json.RawMessage `json:"value,omitempty"`   // answer
-	Token   string          `json:"token,omitempty"`   // answer: then the Scheduler reads step and by from it
-	Tries   int             `json:"tries,omitempty"`   // answer: how often it was sent again because the order was not there yet
-	ReplyTo string          `json:"replyTo,omitempty"` // where a refusal is sent; "": to the reply-to of the order
+	Name  string          `json:"name,omitempty"`
+	Round int             `json:"round,omitempty"` // answer: of the step, from 1
+	Value json.RawMessage `json:"value,omitempty"` // answer
+	Token string          `json:"token,omitempty"` // answer: then the Scheduler reads step and by from it
+	// answer: how often it was sent again because the order was not there yet
+	Tries int `json:"tries,omitempty"`
+	// where a refusal is sent; "": to the reply-to of the order
+	ReplyTo string `json:"replyTo,omitempty"`
 }
 
 // ForApplications reports whether an application may send the command, to the intake queue: a Cancel, or an

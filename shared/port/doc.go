@@ -1,13 +1,16 @@
-// Package port holds what the actors need of the outside: small interfaces, the records that cross them, and their errors. Actors know
-// these and never an adapter; every adapter passes the suites in storetest and queuetest.
+// Package port holds what the actors need of the outside: small interfaces, the records that cross them, and
+// their errors. Actors know these and never an adapter; every adapter passes the suites in storetest and
+// queuetest.
 //
-// Authority: a Store accepts a write only if the version is the one expected, and creates a task only if no order of its ID was ever stored. A Ledger
-// accepts a move only from the entry that was read. Leases save work and protect nothing. The index behind Due is a hint.
+// Authority: a Store accepts a write only if the version is the one expected, and creates a task only if no
+// order of its ID was ever stored. A Ledger accepts a move only from the entry that was read. Leases save
+// work and protect nothing. The index behind Due is a hint.
 //
-// States: a message is visible, in flight for its visibility timeout, or deleted; it can be delivered more than once and in any order.
+// States: a message is visible, in flight for its visibility timeout, or deleted; it can be delivered more
+// than once and in any order.
 //
-// Failures: each method's comment names its errors. ErrUnavailable means "perhaps": the call may have taken effect, and
-// repeating it must be safe. ErrConflict and ErrNotFound are definite.
+// Failures: each method's comment names its errors. ErrUnavailable means "perhaps": the call may have taken
+// effect, and repeating it must be safe. ErrConflict and ErrNotFound are definite.
 package port
 
 import "errors"

@@ -102,7 +102,8 @@ const (
 // Requests is the name of an agent's queue.
 func Requests(agent string) string { return "requests-" + agent }
 
-// High is the name of the queue beside another that takes its messages of high priority, where a deployment has one (P46).
+// High is the name of the queue beside another that takes its messages of high priority, where a deployment
+// has one (P46).
 func High(queue string) string { return queue + "-high" }
 
 // Dead is the name of the queue that keeps the dead letters of another.

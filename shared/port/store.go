@@ -40,14 +40,15 @@ type Record struct {
 type Write struct {
 	Record   Record
 	Expected int64
-	// Hash is the hash of the order's content, which stays of an order that has expired. A write that neither creates an
-	// order nor brings it to rest may leave it out if the content is not kept apart. It is empty after a Cancel that came
-	// before its order (P17).
+	// Hash is the hash of the order's content, which stays of an order that has expired. A write that neither
+	// creates an order nor brings it to rest may leave it out if the content is not kept apart. It is empty
+	// after a Cancel that came before its order (P17).
 	Hash string
 	// Apart reports that the content is kept apart from the document, under its hash.
 	Apart bool
-	// Content is the content that a create keeps apart. The store writes it before the record, so that no record
-	// is without its content. If the create is refused, the content may stay behind: nothing refers to it.
+	// Content is the content that a create keeps apart. The store writes it before the record, so that no
+	// record is without its content. If the create is refused, the content may stay behind: nothing refers to
+	// it.
 	Content []byte
 }
 
@@ -58,8 +59,8 @@ type Query struct {
 	Before   time.Time // created before
 	After    time.Time // created at or after
 	Limit    int       // 1 to 1000
-	// InFlight asks, with the state Error, for orders too that still have a step in flight or an end to report.
-	// An adapter may leave them out otherwise, because it would have to read every open order.
+	// InFlight asks, with the state Error, for orders too that still have a step in flight or an end to
+	// report. An adapter may leave them out otherwise, because it would have to read every open order.
 	InFlight bool
 	// Oldest asks for the oldest of the selected records alone. Limit counts as 1, and Next is "".
 	// An adapter without an index of ended orders by age refuses it if the query selects these.
@@ -91,13 +92,15 @@ type Store interface {
 	// Load answers the records at the places of their IDs, nil where there is none, and beside them what
 	// kept one from being read: a read that fails says nothing of the others.
 	Load(ctx context.Context, ids []string) ([]*Record, []error)
-	// Content returns the content that an order keeps apart under this hash. ErrNotFound: the order keeps none.
+	// Content returns the content that an order keeps apart under this hash. ErrNotFound: the order keeps
+	// none.
 	Content(ctx context.Context, id, hash string) ([]byte, error)
-	// Erase removes the content that an order keeps apart under this hash, if there is any. The record of the order is
-	// stored and never needs it again (P52). A create that comes later, and is refused, does not bring the content back.
+	// Erase removes the content that an order keeps apart under this hash, if there is any. The record of the
+	// order is stored and never needs it again (P52). A create that comes later, and is refused, does not
+	// bring the content back.
 	Erase(ctx context.Context, id, hash string) error
-	// Ended reports whether an order of this ID came to rest and its record has expired (P26). It may report true
-	// for an order whose record is still there, so it is asked only if Load returns no record.
+	// Ended reports whether an order of this ID came to rest and its record has expired (P26). It may report
+	// true for an order whose record is still there, so it is asked only if Load returns no record.
 	Ended(ctx context.Context, id string) (bool, error)
 	// Due lists a bucket's entries of one shard, earliest first: those at or before the time
 	// given, at most limit, after the entry `after` where one is given.

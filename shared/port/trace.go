@@ -9,8 +9,9 @@ type Span struct {
 	Step    string // of a request
 	Attempt int    // likewise
 	State   string // of the task afterwards, where it is known
-	// Trace is the W3C traceparent that belongs to the order's run (core.Trace), or to the attempt: the span is linked with it, so that
-	// all handlings of an order are found from any of them, and no trace grows with an order's life.
+	// Trace is the W3C traceparent that belongs to the order's run (core.Trace), or to the attempt: the span
+	// is linked with it, so that all handlings of an order are found from any of them, and no trace grows
+	// with an order's life.
 	Trace string
 }
 

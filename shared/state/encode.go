@@ -19,9 +19,12 @@ import (
 const TaskSchema = 1
 
 // ErrNewerTask: the document is of a newer major schema; nothing may be decided on it here.
-var ErrNewerTask = errors.New("stored task has a newer schema than this program knows; deploy the newer program, nothing was changed")
+var ErrNewerTask = errors.New(
+	"stored task has a newer schema than this program knows; deploy the newer program, nothing was changed")
 
-var errRange = errors.New("a time is outside of the years 1970 to 9999; check the clock, and the times of the order and its workflow")
+var errRange = errors.New(
+	"a time is outside of the years 1970 to 9999; check the clock, and the times of the order and its " +
+		"workflow")
 
 var errNegative = errors.New("a number of children is negative")
 

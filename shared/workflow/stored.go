@@ -15,7 +15,8 @@ const Schema = 1
 
 var (
 	// ErrDamaged: the stored bytes are not the ones that the hash names.
-	ErrDamaged = errors.New("stored definition does not match its hash; restore it from a backup, or deploy the workflow again")
+	ErrDamaged = errors.New(
+		"stored definition does not match its hash; restore it from a backup, or deploy the workflow again")
 	// ErrNewer: the definition was written by newer code.
 	ErrNewer = errors.New("stored definition has a newer schema; deploy the newer version everywhere")
 )

@@ -21,8 +21,10 @@ func services() []service {
 		return func(Order) (int64, string) { return 1, unit }
 	}
 	return []service{
-		{"inventory", "reservation", true, true, always, func(o Order) (int64, string) { return o.Units, "piece" }},
-		{"payment", "charge", true, false, always, func(o Order) (int64, string) { return o.Amount, o.Currency }},
+		{"inventory", "reservation", true, true, always,
+			func(o Order) (int64, string) { return o.Units, "piece" }},
+		{"payment", "charge", true, false, always,
+			func(o Order) (int64, string) { return o.Amount, o.Currency }},
 		{"shipping", "booking", false, false, func(o Order) bool { return o.Physical }, one("parcel")},
 		{"notification", "confirmation", true, false, always, one("message")},
 	}
@@ -100,7 +102,8 @@ func (a *auditor) ledger(s service, rows []row) {
 			last := k.open[len(k.open)-1]
 			k.open = k.open[:len(k.open)-1]
 			if last.Amount != r.Amount || last.Unit != r.Unit {
-				a.violation(r.Key, s.name, "reversal of another amount", measure(last.Amount, last.Unit), measure(r.Amount, r.Unit))
+				a.violation(r.Key, s.name, "reversal of another amount", measure(last.Amount, last.Unit),
+					measure(r.Amount, r.Unit))
 			}
 			k.fenced = s.fences
 		case "fence":
@@ -115,7 +118,8 @@ func (a *auditor) ledger(s service, rows []row) {
 func (a *auditor) accounts(s service, accounts []account) {
 	for _, c := range accounts {
 		if c.Opened-c.Balance != c.Moved {
-			a.violation(c.Name, s.name, "balance does not follow from the rows", fmt.Sprint(c.Opened-c.Moved), fmt.Sprint(c.Balance))
+			a.violation(c.Name, s.name, "balance does not follow from the rows", fmt.Sprint(c.Opened-c.Moved),
+				fmt.Sprint(c.Balance))
 		}
 	}
 }
@@ -134,11 +138,13 @@ func (a *auditor) net(s service, rows []row) map[string]standing {
 	for _, r := range rows {
 		id, ok := orderOf(r.Key)
 		if !ok {
-			a.violation(r.Key, s.name, "key of another form", "<order>/<run>/<step>", fmt.Sprintf("%q", r.Key))
+			a.violation(r.Key, s.name, "key of another form", "<order>/<run>/<step>",
+				fmt.Sprintf("%q", r.Key))
 			continue
 		}
 		if _, known := a.orders[id]; !known {
-			a.violation(id, s.name, r.Kind+" for an order that was not submitted", "none", r.Kind+" of "+measure(r.Amount, r.Unit))
+			a.violation(id, s.name, r.Kind+" for an order that was not submitted", "none",
+				r.Kind+" of "+measure(r.Amount, r.Unit))
 			continue
 		}
 		n := net[id]
@@ -176,7 +182,8 @@ func (a *auditor) order(s service, o Order, n standing) {
 			want = 1
 		}
 		if n.effect != want {
-			a.violation(o.ID, s.name, "net "+s.effect+"s of a processed order", fmt.Sprint(want), fmt.Sprint(n.effect))
+			a.violation(o.ID, s.name, "net "+s.effect+"s of a processed order", fmt.Sprint(want),
+				fmt.Sprint(n.effect))
 		}
 	case Undone:
 		if n.effect != 0 {
@@ -191,13 +198,15 @@ func (a *auditor) order(s service, o Order, n standing) {
 		}
 	default:
 		if n.effect < 0 || n.effect > 1 {
-			a.violation(o.ID, s.name, "net "+s.effect+"s of an order without an end", "0 or 1", fmt.Sprint(n.effect))
+			a.violation(o.ID, s.name, "net "+s.effect+"s of an order without an end", "0 or 1",
+				fmt.Sprint(n.effect))
 		}
 	}
 	amount, unit := s.amount(o)
 	for _, r := range n.open {
 		if r.Amount != amount || r.Unit != unit {
-			a.violation(o.ID, s.name, s.effect+" of another amount", measure(amount, unit), measure(r.Amount, r.Unit))
+			a.violation(o.ID, s.name, s.effect+" of another amount", measure(amount, unit),
+				measure(r.Amount, r.Unit))
 		}
 	}
 }

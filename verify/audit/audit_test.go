@@ -62,7 +62,8 @@ func (w *fixture) exec(service, statement string, args ...any) {
 // row appends to a ledger and moves an account along with it.
 func (w *fixture) row(service, kind, key string, amount int64, unit string) {
 	w.t.Helper()
-	w.exec(service, `INSERT INTO ledger (kind, key, amount, unit, output, at) VALUES (?, ?, ?, ?, '{}', '')`, kind, key, amount, unit)
+	w.exec(service, `INSERT INTO ledger (kind, key, amount, unit, output, at) VALUES (?, ?, ?, ?, '{}', '')`,
+		kind, key, amount, unit)
 	sign := map[string]int64{"do": 1, "undo": -1}[kind]
 	w.exec(service, `INSERT INTO parts SELECT max(seq), 'main', ? FROM ledger`, amount)
 	w.exec(service, `INSERT INTO accounts VALUES ('main', 1000000, 1000000) ON CONFLICT DO NOTHING`)
@@ -122,8 +123,10 @@ func cleanOrders(w *fixture) []audit.Order {
 	w.do("again", "payment")
 	w.undo("again", "payment")
 	for _, s := range []string{"inventory", "payment", "shipping", "notification"} {
-		w.row(s, "do", "again/1/"+s, map[string]int64{"inventory": 3, "payment": 1999, "shipping": 1, "notification": 1}[s],
-			map[string]string{"inventory": "piece", "payment": "EUR", "shipping": "parcel", "notification": "message"}[s])
+		w.row(s, "do", "again/1/"+s, map[string]int64{"inventory": 3, "payment": 1999, "shipping": 1,
+			"notification": 1}[s],
+			map[string]string{"inventory": "piece", "payment": "EUR", "shipping": "parcel",
+				"notification": "message"}[s])
 	}
 	// A plain service may have booked more than once, if all but one were cancelled.
 	w.do("rebooked")
@@ -148,7 +151,8 @@ func TestCleanSetHolds(t *testing.T) {
 		t.Error(v)
 	}
 	if got.Orders != len(orders) || got.Effects != 23 || got.Reversals != 6 {
-		t.Errorf("looked at %d orders, %d effects, %d reversals; want %d, 23, 6", got.Orders, got.Effects, got.Reversals, len(orders))
+		t.Errorf("looked at %d orders, %d effects, %d reversals; want %d, 23, 6", got.Orders, got.Effects,
+			got.Reversals, len(orders))
 	}
 }
 
@@ -177,7 +181,10 @@ func TestPlanted(t *testing.T) {
 			w.do("x", "payment")
 			w.undo("x", "payment")
 			return []audit.Order{order("x", audit.Processed)}
-		}, []string{"x/0/payment, payment: charge made twice under one key; expected at most 1, found a second one"}},
+		},
+			[]string{
+				"x/0/payment, payment: charge made twice under one key; expected at most 1, found a " +
+					"second one"}},
 		{"charged and confirmed again, one key", func(w *fixture) []audit.Order {
 			w.do("x", "payment", "notification")
 			w.undo("x", "payment", "notification")
@@ -185,7 +192,8 @@ func TestPlanted(t *testing.T) {
 			return []audit.Order{order("x", audit.Error)}
 		}, []string{
 			"x/0/payment, payment: charge made twice under one key; expected at most 1, found a second one",
-			"x/0/notification, notification: confirmation made twice under one key; expected at most 1, found a second one",
+			"x/0/notification, notification: confirmation made twice under one key; expected at most 1, " +
+				"found a second one",
 		}},
 		{"missing refund", func(w *fixture) []audit.Order {
 			w.do("x", "inventory", "payment")
@@ -212,10 +220,15 @@ func TestPlanted(t *testing.T) {
 		}, []string{"x/0/payment, payment: reversal of another amount; expected 1999 EUR, found 1998 EUR"}},
 		{"order lost by the engine", func(*fixture) []audit.Order {
 			return []audit.Order{order("x", audit.Lost)}
-		}, []string{"x, engine: acknowledged, and lost; expected processed, undone or error, found unknown order"}},
+		},
+			[]string{
+				"x, engine: acknowledged, and lost; expected processed, undone or error, found unknown order"}},
 		{"order without an end", func(*fixture) []audit.Order {
 			return []audit.Order{order("x", audit.Unfinished)}
-		}, []string{"x, engine: acknowledged, and has no end; expected processed, undone or error, found still running"}},
+		},
+			[]string{
+				"x, engine: acknowledged, and has no end; expected processed, undone or error, found " +
+					"still running"}},
 		{"outcome left empty", func(*fixture) []audit.Order {
 			return []audit.Order{order("x", "")}
 		}, []string{`x, engine: no such outcome; expected one of the six, found ""`}},
@@ -282,7 +295,9 @@ func TestPlanted(t *testing.T) {
 		{"effect of an unknown order", func(w *fixture) []audit.Order {
 			w.do("x", "payment")
 			return nil
-		}, []string{"x, payment: do for an order that was not submitted; expected none, found do of 1999 EUR"}},
+		},
+			[]string{
+				"x, payment: do for an order that was not submitted; expected none, found do of 1999 EUR"}},
 		{"key of another form", func(w *fixture) []audit.Order {
 			for _, key := range []string{"x", "/0/payment", "x//payment", "x/0/", "x/0/payment/1"} {
 				w.row("payment", "do", key, 1999, "EUR")
@@ -301,14 +316,17 @@ func TestPlanted(t *testing.T) {
 			w.do("x", "inventory")
 			return []audit.Order{order("x", audit.Error)}
 		}, []string{
-			"x/0/inventory, inventory: reservation made twice under one key; expected at most 1, found a second one",
+			"x/0/inventory, inventory: reservation made twice under one key; expected at most 1, found a " +
+				"second one",
 			"x/0/inventory, inventory: reservation after its key was undone; expected none, found one",
 		}},
 		{"reservation after a fence", func(w *fixture) []audit.Order {
 			w.row("inventory", "fence", "x/0/inventory", 0, "none")
 			w.do("x", "inventory")
 			return []audit.Order{order("x", audit.Error)}
-		}, []string{"x/0/inventory, inventory: reservation after its key was undone; expected none, found one"}},
+		},
+			[]string{
+				"x/0/inventory, inventory: reservation after its key was undone; expected none, found one"}},
 		{"stopped order charged twice", func(w *fixture) []audit.Order {
 			w.do("x", "payment")
 			w.row("payment", "do", "x/1/payment", 1999, "EUR")
@@ -321,7 +339,9 @@ func TestPlanted(t *testing.T) {
 		{"row of an unknown kind", func(w *fixture) []audit.Order {
 			w.row("payment", "gift", "good/0/payment", 1, "EUR")
 			return nil
-		}, []string{"good/0/payment, payment: row of an unknown kind; expected do, undo or fence, found gift"}},
+		},
+			[]string{
+				"good/0/payment, payment: row of an unknown kind; expected do, undo or fence, found gift"}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -352,7 +372,8 @@ func TestCannotAudit(t *testing.T) {
 	}
 	for n := range 4 {
 		l := w.Ledgers
-		*[]*string{&l.Inventory, &l.Payment, &l.Shipping, &l.Notification}[n] = filepath.Join(t.TempDir(), "absent.db")
+		*[]*string{&l.Inventory, &l.Payment, &l.Shipping, &l.Notification}[n] = filepath.Join(t.TempDir(),
+			"absent.db")
 		if _, err := audit.Run(t.Context(), l, nil); err == nil {
 			t.Errorf("ledger %d is absent, and the audit held", n)
 		}
@@ -366,11 +387,14 @@ func TestLedgerThatCannotBeRead(t *testing.T) {
 		statements string
 		damaged    bool // a page in the middle of the file
 	}{
-		"a column is missing":           {`ALTER TABLE ledger DROP COLUMN amount`, false},
-		"an amount is no number":        {`INSERT INTO ledger (kind, key, amount, unit) VALUES ('do', 'x/0/payment', 'much', 'EUR')`, false},
-		"a balance is no number":        {`INSERT INTO accounts VALUES ('main', 10, 'much')`, false},
-		"there are no accounts":         {`DROP TABLE accounts`, false},
-		"a page of its rows is damaged": {many + `ledger (kind, key, amount, unit) SELECT 'fence', 'x/0/payment', 0, 'none' FROM n`, true},
+		"a column is missing": {`ALTER TABLE ledger DROP COLUMN amount`, false},
+		"an amount is no number": {
+			`INSERT INTO ledger (kind, key, amount, unit) VALUES ('do', 'x/0/payment', 'much', 'EUR')`,
+			false},
+		"a balance is no number": {`INSERT INTO accounts VALUES ('main', 10, 'much')`, false},
+		"there are no accounts":  {`DROP TABLE accounts`, false},
+		"a page of its rows is damaged": {many +
+			`ledger (kind, key, amount, unit) SELECT 'fence', 'x/0/payment', 0, 'none' FROM n`, true},
 		"a page of accounts is damaged": {many + `accounts SELECT 'account-' || i, 0, 0 FROM n`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -378,7 +402,8 @@ func TestLedgerThatCannotBeRead(t *testing.T) {
 			w.exec("payment", c.statements)
 			orders := []audit.Order{order("x", audit.Undone)}
 			if c.damaged {
-				if got, err := audit.Run(t.Context(), w.Ledgers, orders); err != nil || len(got.Violations) > 0 {
+				if got, err := audit.Run(t.Context(), w.Ledgers, orders); err != nil ||
+					len(got.Violations) > 0 {
 					t.Fatalf("before the damage: %v, %v", got.Violations, err)
 				}
 				if err := w.dbs["payment"].Close(); err != nil {
@@ -386,7 +411,8 @@ func TestLedgerThatCannotBeRead(t *testing.T) {
 				}
 				damage(t, w.Payment)
 			}
-			if got, err := audit.Run(t.Context(), w.Ledgers, orders); err == nil || !strings.Contains(err.Error(), w.Payment) {
+			if got, err := audit.Run(t.Context(), w.Ledgers, orders); err == nil ||
+				!strings.Contains(err.Error(), w.Payment) {
 				t.Errorf("audited with %d violations; the error is %v", len(got.Violations), err)
 			}
 		})
@@ -428,7 +454,8 @@ func TestImports(t *testing.T) {
 		for _, spec := range file.Imports {
 			path := strings.Trim(spec.Path.Value, `"`)
 			outside := strings.Contains(strings.Split(path, "/")[0], ".") && path != "modernc.org/sqlite"
-			test := strings.HasSuffix(name, "_test.go") && path == "github.com/stepkeeper/stepkeeper/verify/audit"
+			test := strings.HasSuffix(name, "_test.go") &&
+				path == "github.com/stepkeeper/stepkeeper/verify/audit"
 			if outside && !test {
 				t.Errorf("%s imports %s", name, path)
 			}

@@ -35,7 +35,8 @@ type book struct {
 
 func readBook(ctx context.Context, path string) (b book, err error) {
 	absolute, _ := filepath.Abs(path) // where there is no working directory, it cannot be read either
-	file := url.URL{Scheme: "file", Path: filepath.ToSlash(absolute), RawQuery: "mode=ro&_pragma=query_only(1)"}
+	file := url.URL{Scheme: "file", Path: filepath.ToSlash(absolute),
+		RawQuery: "mode=ro&_pragma=query_only(1)"}
 	db, _ := sql.Open("sqlite", file.String()) // the driver is there
 	err = errors.Join(read(ctx, db, &b.rows, `SELECT json_object('kind', kind, 'key', key, 'amount', amount, 'unit', unit) AS line FROM ledger ORDER BY seq`),
 		read(ctx, db, &b.accounts, `

@@ -47,7 +47,8 @@ type Extension struct {
 func New(t *testing.T) *Stub {
 	t.Helper()
 	s := &Stub{
-		down: map[string]bool{}, hangs: map[string]chan struct{}{}, sent: map[string][]string{}, kept: map[string]*table{}, depths: map[string][2]int{},
+		down: map[string]bool{}, hangs: map[string]chan struct{}{}, sent: map[string][]string{},
+		kept: map[string]*table{}, depths: map[string][2]int{},
 	}
 	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(s.Server.Close)
@@ -105,7 +106,8 @@ func (s *Stub) Refuse(entry func(queue, body string) (failed, senderFault bool))
 	s.refused = entry
 }
 
-// Holds sets how many messages of a queue are visible and in flight. If visible is below 0, SQS knows no such queue.
+// Holds sets how many messages of a queue are visible and in flight. If visible is below 0, SQS knows no such
+// queue.
 func (s *Stub) Holds(queue string, visible, inFlight int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -182,7 +184,8 @@ func (s *Stub) Environment(more map[string]string) func(name string) (string, bo
 // Variables are those given, and what Lambda sets.
 func (s *Stub) Variables(more map[string]string) map[string]string {
 	env := map[string]string{
-		"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "stub", "AWS_SECRET_ACCESS_KEY": "stub", "AWS_ENDPOINT_URL": s.URL,
+		"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "stub", "AWS_SECRET_ACCESS_KEY": "stub",
+		"AWS_ENDPOINT_URL":           s.URL,
 		"AWS_LAMBDA_LOG_STREAM_NAME": "2026/11/21/[$LATEST]0123456789abcdef",
 	}
 	maps.Copy(env, more)
@@ -223,7 +226,8 @@ func (s *Stub) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.calls = append(s.calls, strings.TrimSpace(operation+" "+in.queue()+in.TableName+in.SecretID+in.Name+in.topic))
+	s.calls = append(s.calls,
+		strings.TrimSpace(operation+" "+in.queue()+in.TableName+in.SecretID+in.Name+in.topic))
 	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
 	if s.down[target] {
 		fail(w, "AccessDeniedException", map[string]any{"message": "set to fail"})
@@ -249,7 +253,8 @@ func (s *Stub) answer(w http.ResponseWriter, operation string, in *call) {
 	case operation == "Publish":
 		s.published = append(s.published, in.published)
 		w.Header().Set("Content-Type", "text/xml")
-		_, _ = io.WriteString(w, `<PublishResponse><PublishResult><MessageId>m</MessageId></PublishResult></PublishResponse>`)
+		_, _ = io.WriteString(w,
+			`<PublishResponse><PublishResult><MessageId>m</MessageId></PublishResult></PublishResponse>`)
 	case operation == "GetSecretValue":
 		_, _ = io.WriteString(w, `{"SecretString":"s3cret"}`)
 	case operation == "GetParameter":
@@ -271,13 +276,15 @@ func (s *Stub) send(w http.ResponseWriter, in *call) {
 	for _, e := range in.Entries {
 		if s.refused != nil {
 			if no, senderFault := s.refused(in.queue(), e.MessageBody); no {
-				failed = append(failed, map[string]any{"Id": e.ID, "SenderFault": senderFault, "Code": "InternalFailure", "Message": "set to fail"})
+				failed = append(failed, map[string]any{"Id": e.ID, "SenderFault": senderFault,
+					"Code": "InternalFailure", "Message": "set to fail"})
 				continue
 			}
 		}
 		s.sent[in.queue()] = append(s.sent[in.queue()], e.MessageBody)
 		sum := md5.Sum([]byte(e.MessageBody)) //nolint:gosec // as SQS does
-		taken = append(taken, map[string]string{"Id": e.ID, "MessageId": e.ID, "MD5OfMessageBody": hex.EncodeToString(sum[:])})
+		taken = append(taken, map[string]string{"Id": e.ID, "MessageId": e.ID,
+			"MD5OfMessageBody": hex.EncodeToString(sum[:])})
 	}
 	_ = json.NewEncoder(w).Encode(map[string]any{"Successful": taken, "Failed": failed})
 }
@@ -289,7 +296,9 @@ func (s *Stub) depth(w http.ResponseWriter, queue string) {
 		return
 	}
 	_ = json.NewEncoder(w).Encode(map[string]any{"Attributes": map[string]string{
-		"ApproximateNumberOfMessages": strconv.Itoa(depth[0]), "ApproximateNumberOfMessagesNotVisible": strconv.Itoa(depth[1]), "ApproximateNumberOfMessagesDelayed": "0"}})
+		"ApproximateNumberOfMessages":           strconv.Itoa(depth[0]),
+		"ApproximateNumberOfMessagesNotVisible": strconv.Itoa(depth[1]),
+		"ApproximateNumberOfMessagesDelayed":    "0"}})
 }
 
 func fail(w http.ResponseWriter, kind string, more map[string]any) {

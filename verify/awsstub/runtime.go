@@ -189,7 +189,8 @@ func (f *Function) serve(w http.ResponseWriter, r *http.Request) {
 		id := strconv.Itoa(f.n)
 		f.mu.Unlock()
 		w.Header().Set("Lambda-Runtime-Aws-Request-Id", id)
-		w.Header().Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(time.Now().Add(time.Minute).UnixMilli(), 10))
+		w.Header().Set("Lambda-Runtime-Deadline-Ms",
+			strconv.FormatInt(time.Now().Add(time.Minute).UnixMilli(), 10))
 		w.Header().Set("Lambda-Runtime-Invoked-Function-Arn", "arn:aws:lambda:eu-central-1:1:function:test")
 		_, _ = w.Write(event)
 	case <-r.Context().Done():

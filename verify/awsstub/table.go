@@ -64,7 +64,8 @@ func met(there Item, in *call) bool {
 	case there == nil:
 		return strings.HasPrefix(in.ConditionExpression, "attribute_not_exists")
 	case strings.Contains(in.ConditionExpression, "#owner = :owner"):
-		return there.text("Owner") == in.ExpressionAttributeValues.text(":owner") || there.text("Until") <= in.ExpressionAttributeValues.text(":now")
+		return there.text("Owner") == in.ExpressionAttributeValues.text(":owner") ||
+			there.text("Until") <= in.ExpressionAttributeValues.text(":now")
 	case strings.HasPrefix(in.ConditionExpression, "attribute_not_exists"):
 		return false
 	}

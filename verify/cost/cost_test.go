@@ -22,7 +22,8 @@ func published(t *testing.T) Prices {
 // Every price that is used is there, with a source and the day of that source.
 func TestPricesHaveSources(t *testing.T) {
 	p := published(t)
-	for _, name := range []string{DynamoWrite, DynamoRead, DynamoStorage, DynamoRecovery, SQSRequest, SNSPublish, LambdaRequest, LambdaTime, LogsGB, Alarm, Metric, Schedule} {
+	for _, name := range []string{DynamoWrite, DynamoRead, DynamoStorage, DynamoRecovery, SQSRequest,
+		SNSPublish, LambdaRequest, LambdaTime, LogsGB, Alarm, Metric, Schedule} {
 		price, there := p.Prices[name]
 		if !there || price.Dollars <= 0 || price.Per <= 0 {
 			t.Errorf("%s: %+v", name, price)
@@ -52,28 +53,36 @@ func near(a, b float64) bool { return math.Abs(a-b) < 1e-6 }
 // The sums, on units that can be checked by hand.
 func TestCalculate(t *testing.T) {
 	p := Prices{Prices: map[string]Price{
-		DynamoWrite: {Dollars: 0.625, Per: 1e6}, DynamoRead: {Dollars: 0.125, Per: 1e6}, SQSRequest: {Dollars: 0.4, Per: 1e6},
-		LambdaRequest: {Dollars: 0.2, Per: 1e6}, LambdaTime: {Dollars: 1e-5, Per: 1}, LogsGB: {Dollars: 0.5, Per: 1},
-		Alarm: {Dollars: 0.1, Per: 1}, Metric: {Dollars: 0.3, Per: 1}, Schedule: {Dollars: 1, Per: 1e6}, DynamoStorage: {Dollars: 0.25, Per: 1},
+		DynamoWrite: {Dollars: 0.625, Per: 1e6}, DynamoRead: {Dollars: 0.125, Per: 1e6},
+		SQSRequest:    {Dollars: 0.4, Per: 1e6},
+		LambdaRequest: {Dollars: 0.2, Per: 1e6}, LambdaTime: {Dollars: 1e-5, Per: 1},
+		LogsGB: {Dollars: 0.5, Per: 1},
+		Alarm:  {Dollars: 0.1, Per: 1}, Metric: {Dollars: 0.3, Per: 1}, Schedule: {Dollars: 1, Per: 1e6},
+		DynamoStorage:  {Dollars: 0.25, Per: 1},
 		DynamoRecovery: {Dollars: 0.2, Per: 1},
 	}}
 	u := Units{Shapes: map[string]Shape{Load: {
 		Lines: []Line{
 			{Service: "dynamodb", Operation: "PutItem", Resource: "Orders", Calls: 5, WRU: 5, IndexWRU: 3},
 			{Service: "dynamodb", Operation: "GetItem", Resource: "Orders", Calls: 4, RRU: 4},
-			{Service: "sqs", Operation: "SendMessageBatch", Resource: "intake", Requests: 0.1, Application: true},
+			{Service: "sqs", Operation: "SendMessageBatch", Resource: "intake", Requests: 0.1,
+				Application: true},
 			{Service: "sqs", Operation: "ReceiveMessage", Resource: "intake", Requests: 2},
 		},
-		Invocations: map[string]float64{"scheduler": 0.5, "agent": 4}, Milliseconds: map[string]float64{"scheduler": 7.2, "agent": 900}, LogBytes: 60, ItemBytes: 900,
-	}, Sweep: {Lines: []Line{{Service: "dynamodb", Operation: "PutItem", Resource: "Orders", WRU: 8}, {Service: "dynamodb", Operation: "Query", Resource: "Orders", IndexRRU: 4}}}}}
+		Invocations:  map[string]float64{"scheduler": 0.5, "agent": 4},
+		Milliseconds: map[string]float64{"scheduler": 7.2, "agent": 900}, LogBytes: 60, ItemBytes: 900,
+	}, Sweep: {Lines: []Line{{Service: "dynamodb", Operation: "PutItem", Resource: "Orders", WRU: 8},
+		{Service: "dynamodb", Operation: "Query", Resource: "Orders", IndexRRU: 4}}}}}
 	r := Calculate(u, p, 2*time.Second)
-	// 8 WRU, 4 RRU, 2 and 0.1 requests, half an invocation of 8 ms × 0.25 GB, 60 bytes: Lambda's own lines are off.
+	// 8 WRU, 4 RRU, 2 and 0.1 requests, half an invocation of 8 ms × 0.25 GB, 60 bytes: Lambda's own lines
+	// are off.
 	want := 8*0.625 + 4*0.125 + 2*0.4 + 0.1*0.4 + 0.5*0.2 + 0.5*8*0.25/1000*1e-5*1e6 + 60e6/1e9*0.5
 	if got := r.DollarsPerMillion[Load]; !near(got, want) {
 		t.Errorf("an order costs %v, want %v", got, want)
 	}
 	o := r.PerOrder[Load]
-	if o.WRU != 8 || o.RRU != 4 || o.StrongReads != 4 || o.SQSRequests != 2 || o.AppRequests != 0.1 || o.Invocations != 0.5 {
+	if o.WRU != 8 || o.RRU != 4 || o.StrongReads != 4 || o.SQSRequests != 2 || o.AppRequests != 0.1 ||
+		o.Invocations != 0.5 {
 		t.Errorf("%+v", o)
 	}
 	// 4 invocations of agents, each 2 s × 0.125 GB, whatever their handlers took on this machine.
@@ -83,7 +92,8 @@ func TestCalculate(t *testing.T) {
 	if want := 1000 * 1e6 / 1e9 * (0.25 + 0.2); !near(r.KeptPerMonth, want) {
 		t.Errorf("a million orders of 900 bytes are kept for %v a month, want %v", r.KeptPerMonth, want)
 	}
-	idle := 7*5*3*43_800*0.4/1e6 + 4.4 + 0.3 + 43_800/1e6 + 43_800*0.2/1e6 + 43_800*0.1*0.25*1e-5 + 8*43_800*0.625/1e6 + 4*43_800*0.125/1e6 + 500*43_800/1e9*0.5
+	idle := 7*5*3*43_800*0.4/1e6 + 4.4 + 0.3 + 43_800/1e6 + 43_800*0.2/1e6 + 43_800*0.1*0.25*1e-5 +
+		8*43_800*0.625/1e6 + 4*43_800*0.125/1e6 + 500*43_800/1e9*0.5
 	if !near(r.IdlePerMonth, idle) {
 		t.Errorf("idle costs %v, want %v", r.IdlePerMonth, idle)
 	}
@@ -114,14 +124,16 @@ func TestSystemLogLevelIsTheTemplates(t *testing.T) {
 		if r.Type == "AWS::Lambda::Function" && r.Properties.LoggingConfig.SystemLogLevel != "" {
 			functions++
 			if r.Properties.LoggingConfig.SystemLogLevel != SystemLogLevel {
-				t.Errorf("%s logs at %s, the cost is calculated for %s", name, r.Properties.LoggingConfig.SystemLogLevel, SystemLogLevel)
+				t.Errorf("%s logs at %s, the cost is calculated for %s", name,
+					r.Properties.LoggingConfig.SystemLogLevel, SystemLogLevel)
 			}
 		}
 	}
 	if functions < 3 {
 		t.Errorf("%d functions have a level: Scheduler, Supervisor and agents must", functions)
 	}
-	if platformLog("WARN") != 0 || platformLog("INFO") != platformLines || platformLog("DEBUG") != platformLines {
+	if platformLog("WARN") != 0 || platformLog("INFO") != platformLines ||
+		platformLog("DEBUG") != platformLines {
 		t.Error("Lambda's own lines are of level INFO")
 	}
 }
@@ -140,7 +152,8 @@ func TestTheFiguresHold(t *testing.T) {
 	}{
 		{"WRU", o.WRU, 8}, {"RRU", o.RRU, 4}, {"SQS requests", o.SQSRequests, 5},
 		{"bytes of the largest item", float64(o.ItemBytes), 1024},
-		{"dollars per million under load", r.DollarsPerMillion[Load], 7.5}, {"dollars per million at trickle", r.DollarsPerMillion[Trickle], 20},
+		{"dollars per million under load", r.DollarsPerMillion[Load], 7.5},
+		{"dollars per million at trickle", r.DollarsPerMillion[Trickle], 20},
 	} {
 		if c.got <= 0 || c.got > c.most+1e-9 {
 			t.Errorf("%s: %.3f, at most %v", c.what, c.got, c.most)
@@ -171,7 +184,8 @@ func TestWrite(t *testing.T) {
 	}
 	for _, want := range []string{
 		"WRU of the index", "Long polls", "PutItem Orders", "as published",
-		"finished orders in the index: $", "batches of three", "for a service that takes 200ms", "point-in-time recovery",
+		"finished orders in the index: $", "batches of three", "for a service that takes 200ms",
+		"point-in-time recovery",
 		"With Tuning.SystemLogLevel INFO they cost $0.12 a million orders under load and $1.20 at trickle",
 	} {
 		if !strings.Contains(b.String(), want) {
@@ -183,21 +197,25 @@ func TestWrite(t *testing.T) {
 // One's own prices lie over the published ones, by name; what is wrong with them is said.
 func TestPricesOfOnesOwn(t *testing.T) {
 	p := published(t)
-	own, err := p.With([]byte(`{"region":"eu-west-1","prices":{"dynamodb-write":{"dollars":1.25,"per":1000000}}}`))
+	own, err := p.With([]byte(
+		`{"region":"eu-west-1","prices":{"dynamodb-write":{"dollars":1.25,"per":1000000}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if own.Region != "eu-west-1" || own.Prices[DynamoWrite].Dollars != 1.25 || own.Prices[DynamoRead] != p.Prices[DynamoRead] || p.Prices[DynamoWrite].Dollars == 1.25 {
+	if own.Region != "eu-west-1" || own.Prices[DynamoWrite].Dollars != 1.25 ||
+		own.Prices[DynamoRead] != p.Prices[DynamoRead] || p.Prices[DynamoWrite].Dollars == 1.25 {
 		t.Errorf("%+v", own.Prices)
 	}
 	u, err := Measured()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if twice := Calculate(u, own, ServiceTime).PerMillion[Load][0].Dollars; !near(twice, 2*Calculate(u, p, ServiceTime).PerMillion[Load][0].Dollars) {
+	if twice := Calculate(u, own, ServiceTime).PerMillion[Load][0].Dollars; !near(twice,
+		2*Calculate(u, p, ServiceTime).PerMillion[Load][0].Dollars) {
 		t.Errorf("writes cost %v", twice)
 	}
-	for _, wrong := range []string{``, `[]`, `{"price":{}}`, `{"prices":{"dynamo":{"dollars":1,"per":1}}}`, `{"prices":{"alarm":{"dollars":1}}}`, `{"prices":{"alarm":{"dollars":-1,"per":1}}}`} {
+	for _, wrong := range []string{``, `[]`, `{"price":{}}`, `{"prices":{"dynamo":{"dollars":1,"per":1}}}`,
+		`{"prices":{"alarm":{"dollars":1}}}`, `{"prices":{"alarm":{"dollars":-1,"per":1}}}`} {
 		if _, err := p.With([]byte(wrong)); err == nil || !strings.HasPrefix(err.Error(), "prices: ") {
 			t.Errorf("%s: %v", wrong, err)
 		}

@@ -29,8 +29,8 @@ func read(t *testing.T, name string) document {
 	return document{t: t, name: name, text: string(text)}
 }
 
-// row compares the figures of a table's row, from left to right after its first cell, with those wanted. It fails unless
-// exactly one row has this first cell.
+// row compares the figures of a table's row, from left to right after its first cell, with those wanted. It
+// fails unless exactly one row has this first cell.
 func (d document) row(label string, want ...float64) {
 	d.t.Helper()
 	d.figures(label, d.cells(label), want)
@@ -41,7 +41,8 @@ func (d document) cells(label string) string {
 	d.t.Helper()
 	var found []string
 	for line := range strings.Lines(d.text) {
-		if first, rest, ok := strings.Cut(strings.TrimPrefix(line, "| "), " |"); ok && strings.HasPrefix(line, "| ") &&
+		if first, rest, ok := strings.Cut(strings.TrimPrefix(line, "| "), " |"); ok &&
+			strings.HasPrefix(line, "| ") &&
 			strings.Trim(first, "*") == label {
 			found = append(found, rest)
 		}
@@ -109,8 +110,8 @@ func sumOf(t *testing.T, all []Entry, whats ...string) (total float64) {
 	return total
 }
 
-// TestDocumentShowsAnOrder: docs/cost.md shows the figures of an order that the measured units and the published prices
-// make, which `stepkeeper cost` prints too.
+// TestDocumentShowsAnOrder: docs/cost.md shows the figures of an order that the measured units and the
+// published prices make, which `stepkeeper cost` prints too.
 func TestDocumentShowsAnOrder(t *testing.T) {
 	r, page := measured(t), read(t, "cost.md")
 	load := r.PerOrder[Load]
@@ -137,14 +138,17 @@ func TestDocumentShowsAnOrder(t *testing.T) {
 		}
 		page.row(c.row, want...)
 	}
-	page.row("a million orders", r.DollarsPerMillion[Load], r.DollarsPerMillion[Three], r.DollarsPerMillion[Trickle])
+	page.row("a million orders", r.DollarsPerMillion[Load], r.DollarsPerMillion[Three],
+		r.DollarsPerMillion[Trickle])
 	page.sentence("for a service that takes", ServiceTime.Seconds()*1000)
 	page.sentence("for each million orders that are kept:", r.KeptPerMonth,
 		sumOf(t, r.Kept, "DynamoDB, storage"), sumOf(t, r.Kept, "DynamoDB, point-in-time recovery"))
-	page.row("Stepkeeper, load / trickle", r.DollarsPerMillion[Load], r.DollarsPerMillion[Trickle], r.IdlePerMonth)
+	page.row("Stepkeeper, load / trickle", r.DollarsPerMillion[Load], r.DollarsPerMillion[Trickle],
+		r.IdlePerMonth)
 	page.sentence("one write less,", r.DollarsPerMillion[NoReplyTo])
 	page.sentence("stays within 1,024 bytes (", float64(load.ItemBytes))
-	page.sentence("such an order takes", r.PerOrder["load-eight-steps"].WRU, r.DollarsPerMillion["load-eight-steps"])
+	page.sentence("such an order takes", r.PerOrder["load-eight-steps"].WRU,
+		r.DollarsPerMillion["load-eight-steps"])
 	for row, shape := range map[string]string{
 		"an approval that one person answers (`load-answer`)": Answer,
 		"two child orders of one step each (`load-children`)": Children,
@@ -176,8 +180,10 @@ func TestDocumentShowsAnIdleMonth(t *testing.T) {
 	metric := sumOf(t, r.Idle, "Metric of the oldest overdue task")
 	page.row("metric of the oldest overdue task", 1, metric, metric)
 	for row, whats := range map[string][]string{
-		"leases, queries and open incidents of the sweeps":      {"Supervisor, leases on shards", "Supervisor, queries of the index"},
-		"schedule, the Supervisor's invocations and time, logs": {"Schedule of the Supervisor", "Supervisor, invocations", "Supervisor, time", "Logs of the sweeps"},
+		"leases, queries and open incidents of the sweeps": {"Supervisor, leases on shards",
+			"Supervisor, queries of the index"},
+		"schedule, the Supervisor's invocations and time, logs": {"Schedule of the Supervisor",
+			"Supervisor, invocations", "Supervisor, time", "Logs of the sweeps"},
 	} {
 		_, sum, _ := strings.Cut(page.cells(row), "|")
 		page.figures(row, sum, []float64{sumOf(t, r.Idle, whats...)})
@@ -197,7 +203,8 @@ func TestDocumentShowsIntervalsOfSweeps(t *testing.T) {
 			t.Fatalf("docs/pattern.md, %s: %q", label, cells)
 		}
 		for i, want := range []float64{f.MeanDelay, f.LongestDelay} {
-			if got, err := time.ParseDuration(strings.TrimSpace(cells[i])); err != nil || got.Seconds() != want {
+			if got, err := time.ParseDuration(strings.TrimSpace(cells[i])); err != nil ||
+				got.Seconds() != want {
 				t.Errorf("docs/pattern.md, %s: %s, %v, want %g s", label, got, err, want)
 			}
 		}

@@ -20,14 +20,16 @@ const MaxSteps = 100
 // Estimate is what a Workload costs: per million orders, and by the month.
 type Estimate struct {
 	Workload
-	ItemBytes         int                `json:"largest_item_bytes"` // of an order, from the sizes measured at 4 and 8 steps
+	// of an order, from the sizes measured at 4 and 8 steps
+	ItemBytes         int                `json:"largest_item_bytes"`
 	PerOrder          map[string]Totals  `json:"per_order"`
 	PerMillion        map[string][]Entry `json:"arithmetic"`
 	DollarsPerMillion map[string]float64 `json:"dollars_per_million"`
-	AgentFunctions    map[string][]Entry `json:"agent_functions"` // computed as in the report, not in the totals
-	IdlePerMonth      float64            `json:"idle_per_month"`
-	DollarsPerMonth   map[string]float64 `json:"dollars_per_month"` // orders and what idles
-	Peers             []PeerEstimate     `json:"peers"`
+	// computed as in the report, not in the totals
+	AgentFunctions  map[string][]Entry `json:"agent_functions"`
+	IdlePerMonth    float64            `json:"idle_per_month"`
+	DollarsPerMonth map[string]float64 `json:"dollars_per_month"` // orders and what idles
+	Peers           []PeerEstimate     `json:"peers"`
 }
 
 // PeerEstimate is what another vendor's service costs for the same orders, without what comes on top.
@@ -53,16 +55,19 @@ func (r Report) Estimate(w Workload) (*Estimate, error) {
 	case w.Orders < 0:
 		return nil, fmt.Errorf("%d orders a month: give none or more", w.Orders)
 	}
-	e := &Estimate{Workload: w, PerOrder: map[string]Totals{}, PerMillion: map[string][]Entry{}, DollarsPerMillion: map[string]float64{},
-		AgentFunctions: map[string][]Entry{}, DollarsPerMonth: map[string]float64{}}
+	e := &Estimate{Workload: w, PerOrder: map[string]Totals{}, PerMillion: map[string][]Entry{},
+		DollarsPerMillion: map[string]float64{},
+		AgentFunctions:    map[string][]Entry{}, DollarsPerMonth: map[string]float64{}}
 	e.IdlePerMonth = sum(idle(r.Units.Shapes[Sweep], r.Prices, w.Agents))
 	for name, eight := range map[string]string{Load: EightLoad, Trickle: EightTrickle} {
 		four, there := r.PerOrder[name]
 		further, both := r.PerOrder[eight]
 		if !there || !both {
-			return nil, fmt.Errorf("the measured units lack %q or %q; measure again with `make cost`", name, eight)
+			return nil, fmt.Errorf("the measured units lack %q or %q; measure again with `make cost`", name,
+				eight)
 		}
-		t := four.carried(further, float64(w.Steps), w.Steps+w.Waits > inlineSteps).waiting(r, name, float64(w.Waits))
+		t := four.carried(further, float64(w.Steps), w.Steps+w.Waits > inlineSteps).waiting(r, name,
+			float64(w.Waits))
 		e.ItemBytes = max(e.ItemBytes, t.ItemBytes)
 		e.PerOrder[name], e.PerMillion[name] = t, entries(t, r.Prices)
 		e.DollarsPerMillion[name], e.AgentFunctions[name] = sum(e.PerMillion[name]), r.agentFunctions(t)
@@ -77,16 +82,18 @@ func (r Report) Estimate(w Workload) (*Estimate, error) {
 }
 
 const (
-	// inlineSteps is how many steps and waits a workflow has at most whose items hold the measured order (core.InlineOrder).
+	// inlineSteps is how many steps and waits a workflow has at most whose items hold the measured order
+	// (core.InlineOrder).
 	inlineSteps = 4
 	// inlineBytes is what an item takes more if it holds that order instead of its hash.
 	inlineBytes = 313 - 39
-	// apartWRU and apartReads are what an order costs that is kept apart: its item, and half a unit for each claim but the first.
+	// apartWRU and apartReads are what an order costs that is kept apart: its item, and half a unit for each
+	// claim but the first.
 	apartWRU, apartReads = 1, 0.5
 )
 
-// carried goes on from four steps, by the difference that four further ones make. apart reports that the order is kept
-// apart, as it was measured at eight steps and not at four.
+// carried goes on from four steps, by the difference that four further ones make. apart reports that the
+// order is kept apart, as it was measured at eight steps and not at four.
 func (t Totals) carried(eight Totals, steps float64, apart bool) Totals {
 	line := func(a, b float64) float64 { return math.Max(0, a+(b-a)/4*(steps-4)) }
 	item := line(float64(t.ItemBytes-inlineBytes), float64(eight.ItemBytes))
@@ -97,19 +104,22 @@ func (t Totals) carried(eight Totals, steps float64, apart bool) Totals {
 	kib, reads := math.Ceil(item/1024), math.Ceil(item/4096)
 	strong := line(t.StrongReads, eight.StrongReads)
 	return Totals{
-		// The content, if it is kept apart; the item, written at creation, for each step and for the end; the index entry
-		// put and taken out (rule 12).
-		WRU:         contentWRU + kib + steps*kib + kib + 2,
-		RRU:         strong*reads + contentReads,
-		StrongReads: strong,
-		SQSRequests: line(t.SQSRequests, eight.SQSRequests), AppRequests: line(t.AppRequests, eight.AppRequests),
-		Invocations: line(t.Invocations, eight.Invocations), AgentInvoked: line(t.AgentInvoked, eight.AgentInvoked),
-		SchedulerGBms: line(t.SchedulerGBms, eight.SchedulerGBms), LogBytes: line(t.LogBytes, eight.LogBytes), ItemBytes: int(item),
+		// The content, if it is kept apart; the item, written at creation, for each step and for the end; the
+		// index entry put and taken out (rule 12).
+		WRU:           contentWRU + kib + steps*kib + kib + 2,
+		RRU:           strong*reads + contentReads,
+		StrongReads:   strong,
+		SQSRequests:   line(t.SQSRequests, eight.SQSRequests),
+		AppRequests:   line(t.AppRequests, eight.AppRequests),
+		Invocations:   line(t.Invocations, eight.Invocations),
+		AgentInvoked:  line(t.AgentInvoked, eight.AgentInvoked),
+		SchedulerGBms: line(t.SchedulerGBms, eight.SchedulerGBms), LogBytes: line(t.LogBytes, eight.LogBytes),
+		ItemBytes: int(item),
 	}
 }
 
-// waiting adds what waits cost: the difference that one makes under load, without that of the order, which is kept apart
-// because of it. Alone, each message is a batch of its own.
+// waiting adds what waits cost: the difference that one makes under load, without that of the order, which is
+// kept apart because of it. Alone, each message is a batch of its own.
 func (t Totals) waiting(r Report, shape string, waits float64) Totals {
 	with, without, batch := r.PerOrder[Wait], r.PerOrder[Load], 1.0
 	if shape == Trickle {

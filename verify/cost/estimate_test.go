@@ -35,13 +35,15 @@ func TestEstimateMeetsTheMeasurements(t *testing.T) {
 		if got, want := four.DollarsPerMillion[name], r.DollarsPerMillion[name]; math.Abs(got-want) > 0.005 {
 			t.Errorf("%s, 4 steps: estimated $%.3f, measured $%.3f", name, got, want)
 		}
-		if got, want := eight.DollarsPerMillion[name], r.DollarsPerMillion[further]; got < want-0.005 || got > 1.3*want {
+		if got, want := eight.DollarsPerMillion[name], r.DollarsPerMillion[further]; got < want-0.005 ||
+			got > 1.3*want {
 			t.Errorf("%s, 8 steps: estimated $%.3f, measured $%.3f", name, got, want)
 		}
 		if got, want := sum(four.AgentFunctions[name]), sum(r.AgentFunctions[name]); !near(got, want) {
 			t.Errorf("%s, the agents of 4 steps: estimated $%.3f, computed $%.3f", name, got, want)
 		}
-		if got, want := four.DollarsPerMonth[name], r.IdlePerMonth+2*r.DollarsPerMillion[name]; math.Abs(got-want) > 0.05 {
+		if got, want := four.DollarsPerMonth[name],
+			r.IdlePerMonth+2*r.DollarsPerMillion[name]; math.Abs(got-want) > 0.05 {
 			t.Errorf("%s, a month of two million: $%.2f, want $%.2f", name, got, want)
 		}
 	}
@@ -49,13 +51,15 @@ func TestEstimateMeetsTheMeasurements(t *testing.T) {
 		t.Errorf("four agents idle for $%v, the example for $%v", four.IdlePerMonth, r.IdlePerMonth)
 	}
 	for i, p := range r.Prices.Peers {
-		if got := four.Peers[i]; math.Abs(got.PerMillion-p.Dollars) > 0.005 || math.Abs(got.PerMillionUpper-p.Upper) > 0.005 {
+		if got := four.Peers[i]; math.Abs(got.PerMillion-p.Dollars) > 0.005 ||
+			math.Abs(got.PerMillionUpper-p.Upper) > 0.005 {
 			t.Errorf("%s, 4 steps: %+v, the table says %v to %v", p.Name, got, p.Dollars, p.Upper)
 		}
 	}
 }
 
-// With one wait the estimate is what an order with one was measured to consume; alone, its message is a batch.
+// With one wait the estimate is what an order with one was measured to consume; alone, its message is a
+// batch.
 func TestEstimateCountsWaits(t *testing.T) {
 	r := measuredReport(t)
 	e, err := r.Estimate(Workload{Steps: 4, Waits: 1, Agents: 1})
@@ -63,7 +67,8 @@ func TestEstimateCountsWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, want := e.PerOrder[Load], r.PerOrder[Wait]
-	if got.WRU != want.WRU || got.RRU != want.RRU || math.Abs(got.SQSRequests-want.SQSRequests) > 1e-9 || math.Abs(got.Invocations-want.Invocations) > 1e-9 {
+	if got.WRU != want.WRU || got.RRU != want.RRU || math.Abs(got.SQSRequests-want.SQSRequests) > 1e-9 ||
+		math.Abs(got.Invocations-want.Invocations) > 1e-9 {
 		t.Errorf("estimated %+v, measured %+v", got, want)
 	}
 	if more := e.PerOrder[Trickle].SQSRequests - r.PerOrder[Trickle].SQSRequests; math.Abs(more-3) > 1e-9 {
@@ -88,7 +93,8 @@ func TestEstimateGrows(t *testing.T) {
 		}
 		last = e.DollarsPerMillion[Load]
 	}
-	for _, w := range []Workload{{Steps: 0, Agents: 1}, {Steps: MaxSteps + 1, Agents: 1}, {Steps: 4}, {Steps: 4, Agents: 1, Orders: -1}} {
+	for _, w := range []Workload{{Steps: 0, Agents: 1}, {Steps: MaxSteps + 1, Agents: 1}, {Steps: 4},
+		{Steps: 4, Agents: 1, Orders: -1}} {
 		if _, err := r.Estimate(w); err == nil || !strings.Contains(err.Error(), "give") {
 			t.Errorf("%+v: %v", w, err)
 		}
@@ -139,8 +145,11 @@ func TestWhatIdlesIsWhatIsDeployed(t *testing.T) {
 		what      string
 		got, want int
 	}{
-		{"functions of agents", memories[agentGB*1024], agentsExample}, {"mappings", count(mapping, ""), mappingsFixed + mappingsAgent*agentsExample}, {"mappings of an agent", count(mapping, "Payment"), mappingsAgent},
-		{"alarms", count(alarm, ""), alarmsFixed + alarmsAgent*agentsExample}, {"alarms of an agent", count(alarm, "Payment"), alarmsAgent},
+		{"functions of agents", memories[agentGB*1024], agentsExample},
+		{"mappings", count(mapping, ""), mappingsFixed + mappingsAgent*agentsExample},
+		{"mappings of an agent", count(mapping, "Payment"), mappingsAgent},
+		{"alarms", count(alarm, ""), alarmsFixed + alarmsAgent*agentsExample},
+		{"alarms of an agent", count(alarm, "Payment"), alarmsAgent},
 		{"schedules", count("AWS::Scheduler::Schedule", ""), 1},
 	} {
 		if c.got != c.want {
@@ -151,9 +160,11 @@ func TestWhatIdlesIsWhatIsDeployed(t *testing.T) {
 
 // What a stack consumed is priced for a million orders, with full requests and with single messages.
 func TestPerMillion(t *testing.T) {
-	p := Prices{Prices: map[string]Price{DynamoWrite: {Dollars: 1, Per: 1e6}, DynamoRead: {Dollars: 1, Per: 1e6}, SQSRequest: {Dollars: 1, Per: 1e6},
+	p := Prices{Prices: map[string]Price{DynamoWrite: {Dollars: 1, Per: 1e6},
+		DynamoRead: {Dollars: 1, Per: 1e6}, SQSRequest: {Dollars: 1, Per: 1e6},
 		LambdaRequest: {Dollars: 1, Per: 1e6}, LambdaTime: {Dollars: 1, Per: 1e6}}}
-	least, most := p.PerMillion(view.Usage{Orders: 100, WriteUnits: 1200, ReadUnits: 500, Messages: 3000, Invocations: 50, Milliseconds: 4000})
+	least, most := p.PerMillion(view.Usage{Orders: 100, WriteUnits: 1200, ReadUnits: 500, Messages: 3000,
+		Invocations: 50, Milliseconds: 4000})
 	// 12 WRU, 5 RRU, 3 or 30 requests, 0.5 invocations, 0.01 GB-s
 	if math.Abs(least-20.51) > 1e-9 || math.Abs(most-47.51) > 1e-9 {
 		t.Errorf("%v to %v", least, most)

@@ -87,18 +87,25 @@ func (p Prices) With(file []byte) (Prices, error) {
 	d := json.NewDecoder(bytes.NewReader(file))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&own); err != nil {
-		return p, fmt.Errorf(`prices: %w; give {"region": "...", "prices": {"dynamodb-write": {"dollars": 0.7, "per": 1000000}}}`, err)
+		return p,
+			fmt.Errorf(
+				`prices: %w; give {"region": "...", "prices": {"dynamodb-write": {"dollars": 0.7, "per": 1000000}}}`, err)
 	}
 	all := maps.Clone(p.Prices)
 	for name, price := range own.Prices {
 		published, known := all[name]
 		if !known {
-			return p, fmt.Errorf("prices: there is no price %q; there are %s", name, strings.Join(slices.Sorted(maps.Keys(all)), ", "))
+			return p, fmt.Errorf("prices: there is no price %q; there are %s", name,
+				strings.Join(slices.Sorted(maps.Keys(all)), ", "))
 		}
 		if price.Dollars < 0 || price.Per <= 0 {
-			return p, fmt.Errorf("prices: %s is %v dollars per %v units; give 0 or more dollars, and more than 0 units", name, price.Dollars, price.Per)
+			return p,
+				fmt.Errorf(
+					"prices: %s is %v dollars per %v units; give 0 or more dollars, and more than 0 units",
+					name, price.Dollars, price.Per)
 		}
-		published.Dollars, published.Per, published.Source, published.Date, published.Note = price.Dollars, price.Per, price.Source, price.Date, price.Note
+		published.Dollars, published.Per, published.Source, published.Date, published.Note = price.Dollars,
+			price.Per, price.Source, price.Date, price.Note
 		all[name] = published
 	}
 	p.Prices = all

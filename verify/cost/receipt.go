@@ -9,7 +9,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// Receipt is an estimate of what one order has cost so far on AWS, from its document, the measured batches and the prices.
+// Receipt is an estimate of what one order has cost so far on AWS, from its document, the measured batches
+// and the prices.
 type Receipt struct {
 	Region  string  `json:"region"` // of the prices
 	Checked string  `json:"checked"`
@@ -22,7 +23,10 @@ type Receipt struct {
 
 // Text is the receipt in a sentence.
 func (r Receipt) Text() string {
-	return fmt.Sprintf("about $%.7f to $%.7f so far, which is $%.2f to $%.2f for a million orders like it: an estimate from its document and the list prices of %s (%s), with full batches and with each message alone; the agents' own compute, storage and what idles are not in it",
+	return fmt.Sprintf(
+		"about $%.7f to $%.7f so far, which is $%.2f to $%.2f for a million orders like it: an estimate "+
+			"from its document and the list prices of %s (%s), with full batches and with each message "+
+			"alone; the agents' own compute, storage and what idles are not in it",
 		r.Least, r.Most, r.Least*million, r.Most*million, r.Region, r.Checked)
 }
 
@@ -66,13 +70,14 @@ func ReceiptOf(t *view.Task, content json.RawMessage) (Receipt, bool) {
 	return Report{Units: units, Prices: prices}.Receipt(t, content)
 }
 
-// Receipt estimates what an order has consumed; ok is false where its item's size is not known: only a stack's is billed.
-// content is the order as it was submitted. Child orders have receipts of their own.
+// Receipt estimates what an order has consumed; ok is false where its item's size is not known: only a
+// stack's is billed. content is the order as it was submitted. Child orders have receipts of their own.
 func (r Report) Receipt(t *view.Task, content json.RawMessage) (receipt Receipt, ok bool) {
 	if t.ItemBytes == 0 {
 		return Receipt{}, false
 	}
-	receipt = Receipt{Region: r.Prices.Region, Checked: r.Prices.Checked, Arithmetic: map[string][]Entry{}, PerOrder: map[string]Totals{}}
+	receipt = Receipt{Region: r.Prices.Region, Checked: r.Prices.Checked, Arithmetic: map[string][]Entry{},
+		PerOrder: map[string]Totals{}}
 	for name, dollars := range map[string]*float64{Load: &receipt.Least, Trickle: &receipt.Most} {
 		totals := consumed(t, apartBytes(t, content), r.Units.Shapes[name])
 		receipt.PerOrder[name], receipt.Arithmetic[name] = totals, entries(totals, r.Prices)
@@ -133,8 +138,8 @@ func trafficOf(t *view.Task) (m traffic) {
 	return m
 }
 
-// consumed counts what was billed. The document is taken to have grown evenly from what it is without outputs; moves of the due time,
-// sends that were repeated and lookups of incidents are not counted.
+// consumed counts what was billed. The document is taken to have grown evenly from what it is without
+// outputs; moves of the due time, sends that were repeated and lookups of incidents are not counted.
 func consumed(t *view.Task, apart float64, shape Shape) Totals {
 	m, batch, agents := trafficOf(t), float64(shape.SchedulerBatch), float64(shape.AgentBatch)
 	commits, ended, settled, submitted, toParent := float64(t.Version-1), 0.0, 0.0, 1.0, 0.0
@@ -163,10 +168,12 @@ func consumed(t *view.Task, apart float64, shape Shape) Totals {
 	got := Totals{
 		WRU: math.Ceil(apart/1024) + written + 1 + ended,
 		RRU: read + max(0, m.requests-1)*math.Ceil(apart/4096)/2, StrongReads: read,
-		SQSRequests: (2*toScheduler+m.requests+m.wakes+m.children+m.statuses+toParent)/batch + (2*m.requests+m.replies)/agents,
+		SQSRequests: (2*toScheduler+m.requests+m.wakes+m.children+m.statuses+toParent)/batch +
+			(2*m.requests+m.replies)/agents,
 		AppRequests: (2*m.statuses + m.commands + submitted) / batch,
 		Invocations: toScheduler / batch, AgentInvoked: m.requests / agents, ItemBytes: t.ItemBytes,
 	}
-	got.SchedulerGBms = got.Invocations * math.Max(1, math.Ceil(shape.Milliseconds["scheduler"])) * schedulerGB
+	got.SchedulerGBms = got.Invocations * math.Max(1,
+		math.Ceil(shape.Milliseconds["scheduler"])) * schedulerGB
 	return got
 }

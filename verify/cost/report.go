@@ -22,8 +22,8 @@ type Report struct {
 	IdlePerMonth      float64            `json:"idle_per_month"`
 	// PerMillion is the arithmetic of each shape, for a million orders; Units of one order.
 	PerMillion map[string][]Entry `json:"arithmetic"`
-	// AgentFunctions are computed and not in the totals: what Lambda bills for the agents of a million orders, if each
-	// invocation waits ServiceTime for the agent's service.
+	// AgentFunctions are computed and not in the totals: what Lambda bills for the agents of a million
+	// orders, if each invocation waits ServiceTime for the agent's service.
 	AgentFunctions map[string][]Entry `json:"agent_functions"`
 	ServiceTime    float64            `json:"service_time_s"`
 	Idle           []Entry            `json:"idle"`
@@ -40,8 +40,8 @@ type Report struct {
 	Sweeps []Frequency `json:"sweeps"`
 }
 
-// Frequency is what one interval between the Supervisor's sweeps costs while nothing is overdue, and how long after
-// its complete-by time a step is found overdue.
+// Frequency is what one interval between the Supervisor's sweeps costs while nothing is overdue, and how long
+// after its complete-by time a step is found overdue.
 type Frequency struct {
 	Minutes      int     `json:"interval_minutes"`
 	MeanDelay    float64 `json:"mean_delay_s"`
@@ -70,10 +70,11 @@ const (
 	schedulerGB     = 0.25     // memory of the Scheduler and the Supervisor, as deployed by default
 	agentGB         = 0.125    // memory of an agent's function, as deployed by default
 	itemOverhead    = 100      // bytes that DynamoDB bills for each stored item beside its size
-	platformLines   = 480.0    // bytes of platform.start and platform.report, which Lambda logs of an invocation, in JSON, at level INFO
-	gigabyte        = 1e9
-	sweepLog        = 500.0 // bytes that a sweep logs, metric included
-	sweepSeconds    = 0.1
+	// bytes of platform.start and platform.report, which Lambda logs of an invocation, in JSON, at level INFO
+	platformLines = 480.0
+	gigabyte      = 1e9
+	sweepLog      = 500.0 // bytes that a sweep logs, metric included
+	sweepSeconds  = 0.1
 )
 
 // SystemLogLevel of Lambda's own lines in the template, by default.
@@ -90,9 +91,10 @@ func platformLog(level string) float64 {
 
 // The deployment that idles: the example with four agents, as its template has it.
 const (
-	mappingsFixed = 3  // of event sources: intake, replies, control
-	mappingsAgent = 1  // more for each agent
-	alarmsFixed   = 24 // metrics of alarms: one of throttles looks at two; those of the example's two ledgers too
+	mappingsFixed = 3 // of event sources: intake, replies, control
+	mappingsAgent = 1 // more for each agent
+	// metrics of alarms: one of throttles looks at two; those of the example's two ledgers too
+	alarmsFixed   = 24
 	alarmsAgent   = 5
 	alarmsQueue   = 2 // those of a queue: of its age, and of its dead letters
 	agentsExample = 4
@@ -106,8 +108,9 @@ const ServiceTime = 200 * time.Millisecond
 
 // Calculate does the sums. service is how long agents wait for their services in each invocation.
 func Calculate(u Units, p Prices, service time.Duration) Report {
-	r := Report{DollarsPerMillion: map[string]float64{}, PerMillion: map[string][]Entry{}, AgentFunctions: map[string][]Entry{},
-		ServiceTime: service.Seconds(), PerOrder: map[string]Totals{}, Units: u, Prices: p}
+	r := Report{DollarsPerMillion: map[string]float64{}, PerMillion: map[string][]Entry{},
+		AgentFunctions: map[string][]Entry{},
+		ServiceTime:    service.Seconds(), PerOrder: map[string]Totals{}, Units: u, Prices: p}
 	for name, shape := range u.Shapes {
 		if name == Sweep {
 			continue
@@ -122,29 +125,44 @@ func Calculate(u Units, p Prices, service time.Duration) Report {
 	r.KeptPerMonth = sum(r.Kept)
 	r.Idle = idle(u.Shapes[Sweep], p, agentsExample)
 	r.IdlePerMonth = sum(r.Idle)
-	for _, minutes := range []int{1, 2, 5, 15, 60} { // whole minutes up to an hour, as deployment.MinSweepEvery and MaxSweepEvery bound them
+	// whole minutes up to an hour, as deployment.MinSweepEvery and MaxSweepEvery bound them
+	for _, minutes := range []int{1, 2, 5, 15, 60} {
 		interval := float64(minutes * 60)
-		r.Sweeps = append(r.Sweeps, Frequency{Minutes: minutes, MeanDelay: interval / 2, LongestDelay: interval,
-			PerMonth: sum(sweeps(u.Shapes[Sweep], p, minutes))})
+		r.Sweeps = append(r.Sweeps, Frequency{Minutes: minutes, MeanDelay: interval / 2,
+			LongestDelay: interval,
+			PerMonth:     sum(sweeps(u.Shapes[Sweep], p, minutes))})
 	}
 	load, trickle := r.PerOrder[Load], r.PerOrder[Trickle]
 	info := p.Prices[LogsGB].Of((platformLog("INFO") - platformLog(SystemLogLevel)) * million / gigabyte)
 	r.Notes = []string{
-		"Agents' functions are not in the totals, because their time is that of your services. Their messages are. " +
-			"Lambda bills an invocation once for all requests of its batch, which the agent handles at the same time.",
-		fmt.Sprintf("Lambda's time is what the Scheduler took on the machine that measured, %.0f ms a batch under load, with emulators beside it.", u.Shapes[Load].Milliseconds["scheduler"]),
-		fmt.Sprintf("Lambda's own log lines are left out by the level %s. With Tuning.SystemLogLevel INFO they cost $%.2f a million orders under load and $%.2f at trickle, assumed to be %.0f bytes an invocation.",
+		"Agents' functions are not in the totals, because their time is that of your services. Their " +
+			"messages are. " +
+			"Lambda bills an invocation once for all requests of its batch, which the agent handles at " +
+			"the same time.",
+		fmt.Sprintf(
+			"Lambda's time is what the Scheduler took on the machine that measured, %.0f ms a batch under "+
+				"load, with emulators beside it.", u.Shapes[Load].Milliseconds["scheduler"]),
+		fmt.Sprintf(
+			"Lambda's own log lines are left out by the level %s. With Tuning.SystemLogLevel INFO they "+
+				"cost $%.2f a million orders under load and $%.2f at trickle, assumed to be %.0f bytes an "+
+				"invocation.",
 			SystemLogLevel, info*load.Invocations, info*trickle.Invocations, platformLines),
-		"Full batches need enough traffic: agents whose answers come more than 50 ms apart send them one by one, which costs up to 3.2 requests an order, $1.28 a million, more.",
-		fmt.Sprintf("Each entry of Priorities costs $%.2f a month more while nothing happens: the polls and the %d alarms of its queue for high priority.",
-			p.Prices[SQSRequest].Of(pollers*pollsMin*minutesPerMonth)+p.Prices[Alarm].Of(alarmsQueue), alarmsQueue),
-		"An order that fails costs more: each failed attempt a write, a read, and the messages of a step; an alert one publication.",
+		"Full batches need enough traffic: agents whose answers come more than 50 ms apart send them one " +
+			"by one, which costs up to 3.2 requests an order, $1.28 a million, more.",
+		fmt.Sprintf(
+			"Each entry of Priorities costs $%.2f a month more while nothing happens: the polls and the "+
+				"%d alarms of its queue for high priority.",
+			p.Prices[SQSRequest].Of(pollers*pollsMin*minutesPerMonth)+p.Prices[Alarm].Of(alarmsQueue),
+			alarmsQueue),
+		"An order that fails costs more: each failed attempt a write, a read, and the messages of a step; " +
+			"an alert one publication.",
 	}
 	return r
 }
 
 func totals(s Shape) Totals {
-	t := Totals{Invocations: s.Invocations["scheduler"], AgentInvoked: s.Invocations["agent"], ItemBytes: s.ItemBytes}
+	t := Totals{Invocations: s.Invocations["scheduler"], AgentInvoked: s.Invocations["agent"],
+		ItemBytes: s.ItemBytes}
 	t.SchedulerGBms = t.Invocations * math.Max(1, math.Ceil(s.Milliseconds["scheduler"])) * schedulerGB
 	t.LogBytes = s.LogBytes + platformLog(SystemLogLevel)*t.Invocations
 	for _, l := range s.Lines {
@@ -182,7 +200,8 @@ func entries(t Totals, p Prices) []Entry {
 	}
 }
 
-// agentFunctions returns the invocations of the agents' functions and the time that these wait for their services.
+// agentFunctions returns the invocations of the agents' functions and the time that these wait for their
+// services.
 func (r Report) agentFunctions(t Totals) []Entry {
 	request, second := r.Prices.Prices[LambdaRequest], r.Prices.Prices[LambdaTime]
 	waited := t.AgentInvoked * r.ServiceTime * agentGB
@@ -190,18 +209,22 @@ func (r Report) agentFunctions(t Totals) []Entry {
 		{What: "Lambda, agents, invocations", Units: t.AgentInvoked, Of: "invocations", Assumed: true,
 			Dollars: request.Of(t.AgentInvoked * million),
 			How:     fmt.Sprintf("%.2f invocations at $%s", t.AgentInvoked, each(request))},
-		{What: "Lambda, agents, time", Units: waited, Of: "GB-s", Assumed: true, Dollars: second.Of(waited * million),
-			How: fmt.Sprintf("%.2f × %.4g s × %.3g GB at $%s a GB-s", t.AgentInvoked, r.ServiceTime, agentGB, each(second))},
+		{What: "Lambda, agents, time", Units: waited, Of: "GB-s", Assumed: true,
+			Dollars: second.Of(waited * million),
+			How: fmt.Sprintf("%.2f × %.4g s × %.3g GB at $%s a GB-s", t.AgentInvoked, r.ServiceTime, agentGB,
+				each(second))},
 	}
 }
 
-// kept returns what a million orders cost in each month that they are kept, if each has the size of the largest item.
+// kept returns what a million orders cost in each month that they are kept, if each has the size of the
+// largest item.
 func kept(t Totals, p Prices) (all []Entry) {
 	size := float64(t.ItemBytes+itemOverhead) * million / gigabyte
 	for _, of := range []struct{ what, price string }{
 		{"DynamoDB, storage", DynamoStorage}, {"DynamoDB, point-in-time recovery", DynamoRecovery},
 	} {
-		how := fmt.Sprintf("%d bytes an order and %d that DynamoDB adds, at $%s a GB", t.ItemBytes, itemOverhead, each(p.Prices[of.price]))
+		how := fmt.Sprintf("%d bytes an order and %d that DynamoDB adds, at $%s a GB", t.ItemBytes,
+			itemOverhead, each(p.Prices[of.price]))
 		all = append(all, entry(p, of.what, size, "GB", of.price, how))
 	}
 	return all
@@ -222,8 +245,10 @@ func idle(sweep Shape, p Prices, agents int) []Entry {
 	polls := float64(mappings*pollers*pollsMin) * minutesPerMonth
 	return append([]Entry{
 		entry(p, "Long polls of the event source mappings", polls, "requests", SQSRequest,
-			fmt.Sprintf("%d mappings × %d pollers × %d polls of 20 s a minute × 43,800 minutes", mappings, pollers, pollsMin)),
-		entry(p, "Alarms", float64(alarms), "alarms", Alarm, fmt.Sprintf("%d, and %d for each of %d agents", alarmsFixed, alarmsAgent, agents)),
+			fmt.Sprintf("%d mappings × %d pollers × %d polls of 20 s a minute × 43,800 minutes", mappings,
+				pollers, pollsMin)),
+		entry(p, "Alarms", float64(alarms), "alarms", Alarm,
+			fmt.Sprintf("%d, and %d for each of %d agents", alarmsFixed, alarmsAgent, agents)),
 		entry(p, "Metric of the oldest overdue task", metrics, "metric", Metric, "one a deployment"),
 	}, sweeps(sweep, p, 1)...)
 }
@@ -238,9 +263,12 @@ func sweeps(sweep Shape, p Prices, minutes int) []Entry {
 	return []Entry{
 		entry(p, "Schedule of the Supervisor", count, "invocations", Schedule, "one "+rate),
 		entry(p, "Supervisor, invocations", count, "invocations", LambdaRequest, "one "+rate),
-		entry(p, "Supervisor, time", count*sweepSeconds*schedulerGB, "GB-s", LambdaTime, "0.1 s × 0.25 GB "+rate+", assumed"),
-		entry(p, "Supervisor, leases on shards", t.WRU*count, "WRU", DynamoWrite, fmt.Sprintf("%.0f WRU a sweep", t.WRU)),
-		entry(p, "Supervisor, queries of the index", t.RRU*count, "RRU", DynamoRead, fmt.Sprintf("%.1f RRU a sweep", t.RRU)),
+		entry(p, "Supervisor, time", count*sweepSeconds*schedulerGB, "GB-s", LambdaTime,
+			"0.1 s × 0.25 GB "+rate+", assumed"),
+		entry(p, "Supervisor, leases on shards", t.WRU*count, "WRU", DynamoWrite,
+			fmt.Sprintf("%.0f WRU a sweep", t.WRU)),
+		entry(p, "Supervisor, queries of the index", t.RRU*count, "RRU", DynamoRead,
+			fmt.Sprintf("%.1f RRU a sweep", t.RRU)),
 		entry(p, "Logs of the sweeps", (platformLog(SystemLogLevel)+sweepLog)*count/gigabyte, "GB", LogsGB,
 			fmt.Sprintf("%.0f bytes a sweep, assumed", platformLog(SystemLogLevel)+sweepLog)),
 	}

@@ -57,8 +57,8 @@ func (s *items) Content(ctx context.Context, id, hash string) ([]byte, error) {
 	return s.Store.Content(ctx, id, hash)
 }
 
-// sampled runs an order of order.yaml to its end. Each output has so many bytes; 0 means no outputs. finished reports
-// that the order's reply-to gets the statuses step-finished.
+// sampled runs an order of order.yaml to its end. Each output has so many bytes; 0 means no outputs. finished
+// reports that the order's reply-to gets the statuses step-finished.
 func sampled(t *testing.T, order string, output int, finished bool) *items {
 	t.Helper()
 	def, problems := source.LoadFile("../../workflows/order.yaml", source.Options{})
@@ -66,11 +66,13 @@ func sampled(t *testing.T, order string, output int, finished bool) *items {
 		t.Fatal(err)
 	}
 	if !finished {
-		def.Notify = slices.DeleteFunc(def.Notify, func(k core.StatusKind) bool { return k == core.StatusStepFinished })
+		def.Notify = slices.DeleteFunc(def.Notify,
+			func(k core.StatusKind) bool { return k == core.StatusStepFinished })
 	}
 	w := world.New(t, def)
 	s := &items{Store: w.Store, t: t}
-	st := state.New(state.Config{Store: s, Definitions: w.Defs, Compile: workflow.Decode, Encode: workflow.Encode,
+	st := state.New(state.Config{Store: s, Definitions: w.Defs, Compile: workflow.Decode,
+		Encode:  workflow.Encode,
 		Current: func(string) *core.Definition { return def }})
 	w.Config = func(c *scheduler.Config) { c.State, c.Name = st, "1f9b27c0" }
 	w.Script = func(r *message.Request) *message.Reply {
@@ -79,7 +81,8 @@ func sampled(t *testing.T, order string, output int, finished bool) *items {
 			"book-shipment": "shipmentId", "send-confirmation": "messageId"}[r.Step]
 		reply.Output = nil
 		if output > 0 {
-			reply.Output = json.RawMessage(`{"` + name + `":"` + strings.Repeat("x", output-len(name)-7) + `"}`)
+			reply.Output = json.RawMessage(`{"` + name + `":"` + strings.Repeat("x", output-len(name)-7) +
+				`"}`)
 		}
 		return reply
 	}
@@ -99,8 +102,8 @@ func sampled(t *testing.T, order string, output int, finished bool) *items {
 	return s
 }
 
-// TestDocumentShowsTheSampleOrder: docs/cost.md shows the sizes of the items of the sample order, what they cost, and what
-// each unit above those of the first KiB is for.
+// TestDocumentShowsTheSampleOrder: docs/cost.md shows the sizes of the items of the sample order, what they
+// cost, and what each unit above those of the first KiB is for.
 func TestDocumentShowsTheSampleOrder(t *testing.T) {
 	page, prices := read(t, "cost.md"), published(t).Prices
 	dollars := func(s *items) float64 {
@@ -114,7 +117,8 @@ func TestDocumentShowsTheSampleOrder(t *testing.T) {
 	} {
 		page.row(row, append(s.sizes, s.wru, s.rru, dollars(s))...)
 	}
-	all, plain := slices.Max(sampled(t, sample, 60, true).sizes), slices.Max(sampled(t, sample, 0, true).sizes)
+	all, plain := slices.Max(sampled(t, sample, 60, true).sizes),
+		slices.Max(sampled(t, sample, 0, true).sizes)
 	quiet := slices.Max(sampled(t, sample, 60, false).sizes)
 	page.sentence("The sample order of", float64(len(sample)))
 	page.sentence("The outputs take", all-plain)

@@ -45,16 +45,17 @@ type Shape struct {
 
 // Line is what one order consumed of one operation on one table or queue.
 type Line struct {
-	Service     string  `json:"service"`
-	Operation   string  `json:"operation"`
-	Resource    string  `json:"resource"`
-	Calls       float64 `json:"calls"`
-	Requests    float64 `json:"requests,omitempty"` // as SQS bills: started 64 KiB
-	WRU         float64 `json:"wru,omitempty"`
-	IndexWRU    float64 `json:"index_wru,omitempty"`
-	RRU         float64 `json:"rru,omitempty"`
-	IndexRRU    float64 `json:"index_rru,omitempty"`
-	Application bool    `json:"application,omitempty"` // the application's own calls: sending, and receiving statuses
+	Service   string  `json:"service"`
+	Operation string  `json:"operation"`
+	Resource  string  `json:"resource"`
+	Calls     float64 `json:"calls"`
+	Requests  float64 `json:"requests,omitempty"` // as SQS bills: started 64 KiB
+	WRU       float64 `json:"wru,omitempty"`
+	IndexWRU  float64 `json:"index_wru,omitempty"`
+	RRU       float64 `json:"rru,omitempty"`
+	IndexRRU  float64 `json:"index_rru,omitempty"`
+	// the application's own calls: sending, and receiving statuses
+	Application bool `json:"application,omitempty"`
 }
 
 //go:embed units.json

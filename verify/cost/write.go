@@ -13,18 +13,24 @@ import (
 // Write writes the report for people.
 func Write(w io.Writer, r Report) error {
 	b := &printer{w: w}
-	b.line("What an order of four steps costs on AWS, %s, prices checked %s, units measured %s", r.Prices.Region, r.Prices.Checked, r.Units.Measured)
+	b.line("What an order of four steps costs on AWS, %s, prices checked %s, units measured %s",
+		r.Prices.Region, r.Prices.Checked, r.Units.Measured)
 	b.line("")
 	b.line("Dollars per million orders")
 	b.orders([]string{Load, Three, Trickle}, r.PerMillion, r.AgentFunctions)
 	b.line("")
 	full := r.Units.Shapes[Load]
-	b.line("load: batches of %d to the Scheduler and %d to agents; batches of three: 3 to each; trickle: every message alone.",
+	b.line(
+		"load: batches of %d to the Scheduler and %d to agents; batches of three: 3 to each; trickle: "+
+			"every message alone.",
 		full.SchedulerBatch, full.AgentBatch)
-	b.line("Lambda, agents: computed, and not in All in, for a service that takes %s (--service-time) and functions of %.0f MB.",
+	b.line(
+		"Lambda, agents: computed, and not in All in, for a service that takes %s (--service-time) and "+
+			"functions of %.0f MB.",
 		seconds(r.ServiceTime), agentGB*1024)
 	for _, o := range []struct{ name, what string }{
-		{NoReplyTo, "orders that name no reply-to"}, {Finished, "finished orders in the index"}, {Sequence, "an agent for each step"},
+		{NoReplyTo, "orders that name no reply-to"}, {Finished, "finished orders in the index"},
+		{Sequence, "an agent for each step"},
 		{Wait, "a step that waits for up to 15 minutes"}, {Answer, "an approval that one person answers"},
 		{Children, "two child orders of one step each"}, {Progress, "a step that reports its progress once"},
 	} {
@@ -41,7 +47,8 @@ func Write(w io.Writer, r Report) error {
 	}
 	b.render(t)
 	b.line("")
-	b.line("Dollars per month for each million orders that are kept, computed from the largest item: $%s", dollars(r.KeptPerMonth))
+	b.line("Dollars per month for each million orders that are kept, computed from the largest item: $%s",
+		dollars(r.KeptPerMonth))
 	t = b.table("", "dollars", "arithmetic")
 	for _, e := range r.Kept {
 		t.AppendRow(table.Row{e.What, dollars(e.Dollars), e.How})
@@ -75,14 +82,19 @@ func Write(w io.Writer, r Report) error {
 // WriteSweeps writes what each interval between sweeps costs, and how late it finds what is overdue.
 func WriteSweeps(w io.Writer, r Report) error {
 	b := &printer{w: w}
-	b.line("The Supervisor's interval on AWS, %s: a step without a reply is found after its complete-by time, by the next sweep", r.Prices.Region)
+	b.line(
+		"The Supervisor's interval on AWS, %s: a step without a reply is found after its complete-by "+
+			"time, by the next sweep", r.Prices.Region)
 	b.line("")
 	t := b.table("interval, minutes", "found after, on average", "at the latest", "dollars per month")
 	for _, f := range r.Sweeps {
-		t.AppendRow(table.Row{f.Minutes, seconds(f.MeanDelay), seconds(f.LongestDelay), fmt.Sprintf("%.3f", f.PerMonth)})
+		t.AppendRow(table.Row{f.Minutes, seconds(f.MeanDelay), seconds(f.LongestDelay),
+			fmt.Sprintf("%.3f", f.PerMonth)})
 	}
 	b.render(t)
-	b.line("A sweep that is missed adds an interval. Of dollars: schedule, invocations, leases, queries and logs, with nothing overdue.")
+	b.line(
+		"A sweep that is missed adds an interval. Of dollars: schedule, invocations, leases, queries and " +
+			"logs, with nothing overdue.")
 	return b.err
 }
 
@@ -99,21 +111,29 @@ func (b *printer) yours(e *Estimate) {
 	if e.Waits > 0 {
 		waits = fmt.Sprintf(", %d waits of up to 15 minutes", e.Waits)
 	}
-	b.line("Yours%s: %d steps in a row%s, %d agents, an item of about %d bytes (an estimate, from what 4 and 8 steps consumed)", name, e.Steps, waits, e.Agents, e.ItemBytes)
+	b.line(
+		"Yours%s: %d steps in a row%s, %d agents, an item of about %d bytes (an estimate, from what 4 and "+
+			"8 steps consumed)", name, e.Steps, waits, e.Agents, e.ItemBytes)
 	b.line("Dollars per million orders")
 	b.orders([]string{Load, Trickle}, e.PerMillion, e.AgentFunctions)
 	b.line("")
-	b.line("Your month of %d orders, in dollars, what idles ($%s) included", e.Orders, dollars(e.IdlePerMonth))
+	b.line("Your month of %d orders, in dollars, what idles ($%s) included", e.Orders,
+		dollars(e.IdlePerMonth))
 	t := b.table("", "a million orders", "a month")
-	t.AppendRow(table.Row{"Stepkeeper, load to trickle", span(e.DollarsPerMillion[Load], e.DollarsPerMillion[Trickle]), span(e.DollarsPerMonth[Load], e.DollarsPerMonth[Trickle])})
+	t.AppendRow(table.Row{"Stepkeeper, load to trickle", span(e.DollarsPerMillion[Load],
+		e.DollarsPerMillion[Trickle]), span(e.DollarsPerMonth[Load], e.DollarsPerMonth[Trickle])})
 	for _, p := range e.Peers {
-		t.AppendRow(table.Row{p.Name, span(p.PerMillion, p.PerMillionUpper), span(p.PerMonth, p.PerMonthUpper)})
+		t.AppendRow(table.Row{p.Name, span(p.PerMillion, p.PerMillionUpper),
+			span(p.PerMonth, p.PerMonthUpper)})
 	}
 	b.render(t)
-	b.line("Without what comes on top of each, named below. Steps that run in parallel or are skipped cost less, waits of more than 15 minutes more; retries and undo cost more.")
+	b.line(
+		"Without what comes on top of each, named below. Steps that run in parallel or are skipped cost " +
+			"less, waits of more than 15 minutes more; retries and undo cost more.")
 }
 
-// orders writes what a million orders of each shape cost, and below the total what their agents' functions cost.
+// orders writes what a million orders of each shape cost, and below the total what their agents' functions
+// cost.
 func (b *printer) orders(shapes []string, totals, agents map[string][]Entry) {
 	header := table.Row{""}
 	for _, shape := range shapes {
@@ -156,7 +176,8 @@ func (b *printer) operations(r Report) {
 	t := b.table("", "calls", "WRU", "WRU of the index", "RRU")
 	for _, l := range r.Units.Shapes[Load].Lines {
 		if l.Service == "dynamodb" {
-			t.AppendRow(table.Row{l.Operation + " " + l.Resource, number(l.Calls), number(l.WRU), number(l.IndexWRU), number(l.RRU)})
+			t.AppendRow(table.Row{l.Operation + " " + l.Resource, number(l.Calls), number(l.WRU),
+				number(l.IndexWRU), number(l.RRU)})
 		}
 	}
 	b.render(t)
@@ -182,7 +203,8 @@ func (b *printer) line(format string, args ...any) {
 func (b *printer) table(header ...any) table.Writer {
 	t := table.NewWriter()
 	style := table.StyleLight
-	style.Format.Header, style.Options.DrawBorder, style.Options.SeparateColumns = text.FormatDefault, false, false
+	style.Format.Header, style.Options.DrawBorder, style.Options.SeparateColumns = text.FormatDefault, false,
+		false
 	t.SetStyle(style)
 	t.AppendHeader(table.Row(header))
 	return t

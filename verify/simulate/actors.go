@@ -48,8 +48,11 @@ func (e ear) WithGroup(string) slog.Handler      { return e }
 func newSimulation(sc Scenario, c Chooser) *simulation {
 	w := &simulation{
 		sc: sc, chooser: c, def: sc.Definition, queues: map[string]*queue{}, services: map[string]*service{},
-		ledgers: map[string]*ledger{}, byID: map[string]*order{}, leases: map[string]lease{}, traits: map[string]trait{}, outages: map[string]int64{}, expired: map[string]int64{}, coming: map[string]int64{}, nth: counters.Get().(map[point]int),
-		hash: 14695981039346656037, checks: newChecks(), often: &often, newer: sc.newer(), defs: sc.definitions(),
+		ledgers: map[string]*ledger{}, byID: map[string]*order{}, leases: map[string]lease{},
+		traits: map[string]trait{}, outages: map[string]int64{}, expired: map[string]int64{},
+		coming: map[string]int64{}, nth: counters.Get().(map[point]int),
+		hash: 14695981039346656037, checks: newChecks(), often: &often, newer: sc.newer(),
+		defs: sc.definitions(),
 	}
 	if w.start = noon; sc.Begun != nil {
 		w.start = int64(sc.Begun.At)
@@ -282,9 +285,11 @@ func (w *simulation) compile(hash string, data []byte) (*core.Definition, error)
 
 func (w *simulation) newWorker(p *process) *worker.Worker {
 	made, err := worker.New(worker.Config{
-		Agent: p.agent, Replies: queuePort{p, w.queues[port.Replies]}, Quarantine: queuePort{p, w.queues[port.Quarantine]},
-		Operations: worker.Operations{worker.AnyOperation: w.operation(p)}, Ledger: ledgerPort{p, w.ledgers[p.agent]},
-		Clock: p, Retry: worker.Retry{Tries: 1}, Breaker: worker.Breaker{Off: true},
+		Agent: p.agent, Replies: queuePort{p, w.queues[port.Replies]},
+		Quarantine: queuePort{p, w.queues[port.Quarantine]},
+		Operations: worker.Operations{worker.AnyOperation: w.operation(p)},
+		Ledger:     ledgerPort{p, w.ledgers[p.agent]},
+		Clock:      p, Retry: worker.Retry{Tries: 1}, Breaker: worker.Breaker{Off: true},
 		Log: slog.New(ear{w}),
 	})
 	if err != nil {
@@ -293,8 +298,8 @@ func (w *simulation) newWorker(p *process) *worker.Worker {
 	return made
 }
 
-// backoff is how long a delivery that is returned to the queue stays hidden. An exploration takes states for one that
-// differ in the IDs of messages alone, so that the jitter must not depend on them there.
+// backoff is how long a delivery that is returned to the queue stays hidden. An exploration takes states for
+// one that differ in the IDs of messages alone, so that the jitter must not depend on them there.
 func (w *simulation) backoff(d port.Delivery) time.Duration {
 	if w.driver != nil {
 		d.ID = ""
@@ -344,7 +349,8 @@ type again struct {
 	after   time.Duration
 }
 
-func (w *simulation) handle(iv *invocation, q *queue, letters []*letter, ds []port.Delivery) (done []string, back []again) {
+func (w *simulation) handle(iv *invocation, q *queue, letters []*letter,
+	ds []port.Delivery) (done []string, back []again) {
 	p := iv.p
 	iv.letters, iv.handed = letters, ds
 	switch p.role {

@@ -56,22 +56,27 @@ func (iv *invocation) calls(c worker.Call) {
 	now := core.TimeOf(iv.p.Now())
 	r := a.req
 	switch {
-	case r == nil || c.Key != r.Key || c.Attempt != r.Attempt || c.Operation != r.Operation || c.Key != core.Key(r.OrderID, r.Run, r.Step) && !reminds(r):
+	case r == nil || c.Key != r.Key || c.Attempt != r.Attempt || c.Operation != r.Operation ||
+		c.Key != core.Key(r.OrderID, r.Run, r.Step) && !reminds(r):
 		w.violate("P3", "the call of %s, attempt %d, is not what the request asks for", c.Key, c.Attempt)
 		return
 	case now >= a.stop():
 		w.violate("P25", "a call of %s begins at %s; it must not from %s on", c.Key, now, a.stop())
 	case core.TimeOf(c.Deadline) > a.stop():
-		w.violate("P25", "a call of %s may last until %s; it must end by %s", c.Key, core.TimeOf(c.Deadline), a.stop())
+		w.violate("P25", "a call of %s may last until %s; it must end by %s", c.Key, core.TimeOf(c.Deadline),
+			a.stop())
 	case core.TimeOf(c.Deadline) > now.Add(max(r.Timeout, r.MaxDuration)):
-		w.violate("P6", "a call of %s may last until %s; the timeout is %s, the maxDuration %s", c.Key, core.TimeOf(c.Deadline), r.Timeout, r.MaxDuration)
+		w.violate("P6", "a call of %s may last until %s; the timeout is %s, the maxDuration %s", c.Key,
+			core.TimeOf(c.Deadline), r.Timeout, r.MaxDuration)
 	}
 	w.checks.did("P3")
 	w.checks.did("P6")
 	if r.Grade != core.Plain && r.Attempt > 1 && w.service(c, iv.p.agent) != nil && w.conf(iv.p.agent).Check {
 		w.checks.did("P24")
 		if !a.checked || a.happened {
-			w.violate("P24", "attempt %d of %s is called, and the service was not asked, or said that it has happened", r.Attempt, c.Key)
+			w.violate("P24",
+				"attempt %d of %s is called, and the service was not asked, or said that it has happened",
+				r.Attempt, c.Key)
 		}
 	}
 	if pivots(r) {
@@ -79,15 +84,19 @@ func (iv *invocation) calls(c worker.Call) {
 	} else if r.Grade == core.Plain {
 		w.checks.did("P31")
 		w.checks.did("P32")
-		if allowed := r.StopBy.Sub(r.ClaimedAt) - r.Timeout; allowed > 2*r.ClockSkew && now.Add(r.Timeout) > r.StopBy {
-			w.violate("P32", "the plain service of %s is called at %s, when its timeout does not fit any more: it would be in doubt because of time in a queue", c.Key, now)
+		if allowed := r.StopBy.Sub(r.ClaimedAt) - r.Timeout; allowed > 2*r.ClockSkew &&
+			now.Add(r.Timeout) > r.StopBy {
+			w.violate("P32",
+				"the plain service of %s is called at %s, when its timeout does not fit any more: it "+
+					"would be in doubt because of time in a queue", c.Key, now)
 		}
 		want := worker.StateStarted
 		if r.Operation == core.UndoOp {
 			want = worker.StateUndoStarted
 		}
 		if !a.entered || a.state != want || a.called {
-			w.violate("P31", "the plain service of %s is called (%s), and its ledger does not say that this handling began", c.Key, r.Operation)
+			w.violate("P31",
+				"the plain service of %s is called (%s), and its ledger does not say that this handling began", c.Key, r.Operation)
 		}
 	}
 	a.called, a.outcome = true, inTheDark
@@ -102,12 +111,16 @@ func (iv *invocation) callsPivot(c worker.Call) {
 	w, a := iv.w, &iv.agency
 	w.checks.did("P31")
 	w.checks.did("P22a")
-	again := a.entered && a.state == worker.StateRepeated || a.first.State == worker.StateRepeated && a.first.Attempt == c.Attempt
+	again := a.entered && a.state == worker.StateRepeated || a.first.State == worker.StateRepeated &&
+		a.first.Attempt == c.Attempt
 	if !(a.entered && a.state == worker.StateStarted || again && a.req.Grade != core.Plain) || a.called {
-		w.violate("P31", "the point of no return %s is called, and its ledger does not say that this handling began", c.Key)
+		w.violate("P31",
+			"the point of no return %s is called, and its ledger does not say that this handling began",
+			c.Key)
 	}
 	if n := w.service(c, iv.p.agent).proven; c.Attempt <= n {
-		w.violate("P22a", "attempt %d of %s is called, and attempt %d was answered noEffect", c.Attempt, c.Key, n)
+		w.violate("P22a", "attempt %d of %s is called, and attempt %d was answered noEffect", c.Attempt,
+			c.Key, n)
 	}
 }
 
@@ -131,7 +144,8 @@ func enterLedger(e port.LedgerEntry, r *message.Request) (state string, command 
 		state = worker.StateUndoStarted
 	case r.Operation == core.Do && (state == worker.StateNone || refusedLedger(state) && r.Attempt > by):
 		state = worker.StateStarted
-	case pivots(r) && r.Grade != core.Plain && (state == worker.StateStarted || state == worker.StateRepeated) && r.Attempt >= by:
+	case pivots(r) && r.Grade != core.Plain &&
+		(state == worker.StateStarted || state == worker.StateRepeated) && r.Attempt >= by:
 		state = worker.StateRepeated
 	}
 	return state, command
@@ -176,8 +190,10 @@ func (iv *invocation) moves(before, after port.LedgerEntry) {
 		if a.happened { // a check has settled what was in doubt
 			want = settledLedger(before.State, r.Operation)
 		}
-	case pivots(r) && r.Grade != core.Plain && !a.called && mine && before.State == worker.StateStarted && after.State == worker.StateRepeated:
-		want = worker.StateRepeated // its own write was reported as a conflict: it looks like another handling's
+	case pivots(r) && r.Grade != core.Plain && !a.called && mine && before.State == worker.StateStarted &&
+		after.State == worker.StateRepeated:
+		// its own write was reported as a conflict: it looks like another handling's
+		want = worker.StateRepeated
 	case a.called && a.outcome == happenedIt, a.happened:
 		want = settledLedger(before.State, r.Operation)
 	case (!a.called || a.outcome != inTheDark) && mine && r.Operation == core.UndoOp:
@@ -189,7 +205,8 @@ func (iv *invocation) moves(before, after port.LedgerEntry) {
 		want = later
 	}
 	if after.State != want || after.Command != command {
-		w.violate("P31", "the ledger of %s went from %q to %q (command %d) by attempt %d of %s; it must go to %q (%d)",
+		w.violate("P31",
+			"the ledger of %s went from %q to %q (command %d) by attempt %d of %s; it must go to %q (%d)",
 			after.Key, before.State, after.State, after.Command, r.Attempt, r.Operation, want, command)
 	}
 }
@@ -199,7 +216,8 @@ func settledLedger(state string, op core.Operation) string {
 	switch {
 	case op == core.UndoOp && state == worker.StateUndoStarted:
 		return worker.StateFenced
-	case op == core.Do && (state == worker.StateStarted || state == worker.StateNone || state == worker.StateRepeated || refusedLedger(state)):
+	case op == core.Do && (state == worker.StateStarted || state == worker.StateNone ||
+		state == worker.StateRepeated || refusedLedger(state)):
 		return worker.StateDone
 	}
 	return state
@@ -214,8 +232,10 @@ func (iv *invocation) answers(r *message.Reply) {
 	}
 	if r.Outcome == message.Progress {
 		w.checks.did("P43")
-		if now := core.TimeOf(iv.p.Now()); now >= a.stop() || r.Until > a.stop() || q.MaxDuration == 0 || r.OrderID != q.OrderID || r.Step != q.Step || r.Attempt != q.Attempt || r.Run != q.Run {
-			w.violate("P43", "attempt %d of %s reports at %s until %s; its stop is %s, its maxDuration %s", q.Attempt, q.Key, now, r.Until, a.stop(), q.MaxDuration)
+		if now := core.TimeOf(iv.p.Now()); now >= a.stop() || r.Until > a.stop() || q.MaxDuration == 0 ||
+			r.OrderID != q.OrderID || r.Step != q.Step || r.Attempt != q.Attempt || r.Run != q.Run {
+			w.violate("P43", "attempt %d of %s reports at %s until %s; its stop is %s, its maxDuration %s",
+				q.Attempt, q.Key, now, r.Until, a.stop(), q.MaxDuration)
 		}
 		return
 	}
@@ -224,16 +244,22 @@ func (iv *invocation) answers(r *message.Reply) {
 	w.checks.did("P28")
 	now := core.TimeOf(iv.p.Now())
 	switch {
-	case r.OrderID != q.OrderID || r.Run != q.Run || r.Step != q.Step || r.Attempt != q.Attempt || r.Operation != q.Operation:
-		w.violate("P3", "the reply to attempt %d (%s) of step %s of %s is one of attempt %d (%s) of step %s", q.Attempt, q.Operation, q.Step, q.OrderID, r.Attempt, r.Operation, r.Step)
+	case r.OrderID != q.OrderID || r.Run != q.Run || r.Step != q.Step || r.Attempt != q.Attempt ||
+		r.Operation != q.Operation:
+		w.violate("P3", "the reply to attempt %d (%s) of step %s of %s is one of attempt %d (%s) of step %s",
+			q.Attempt, q.Operation, q.Step, q.OrderID, r.Attempt, r.Operation, r.Step)
 	case r.Waited != max(0, a.received.Sub(q.ClaimedAt)):
-		w.violate("P32", "the reply of %s says that the request waited for %s, and it was %s", q.Key, r.Waited, max(0, a.received.Sub(q.ClaimedAt)))
+		w.violate("P32", "the reply of %s says that the request waited for %s, and it was %s", q.Key,
+			r.Waited, max(0, a.received.Sub(q.ClaimedAt)))
 	case now >= a.stop():
-		w.violate("P25", "attempt %d of %s is answered at %s; the agent must be silent from %s on", q.Attempt, q.Key, now, a.stop())
+		w.violate("P25", "attempt %d of %s is answered at %s; the agent must be silent from %s on", q.Attempt,
+			q.Key, now, a.stop())
 	case len(r.Output) > worker.MaxOutput:
 		w.violate("P28", "the output of %s has %d bytes and was sent", q.Key, len(r.Output))
-	case q.Grade != core.Plain && r.Outcome == core.OutcomeDone && a.first.State != worker.StateDone && !(a.called && a.outcome == happenedIt) && !a.happened:
-		w.violate("P24", "attempt %d of %s is answered done, and the service did not say so", q.Attempt, q.Key)
+	case q.Grade != core.Plain && r.Outcome == core.OutcomeDone && a.first.State != worker.StateDone &&
+		!(a.called && a.outcome == happenedIt) && !a.happened:
+		w.violate("P24", "attempt %d of %s is answered done, and the service did not say so", q.Attempt,
+			q.Key)
 	}
 	if r.NoEffect {
 		iv.proves(r)
@@ -248,12 +274,16 @@ func (iv *invocation) proves(r *message.Reply) {
 	w, q := iv.w, iv.agency.req
 	w.checks.did("P22a")
 	e := w.ledgers[iv.p.agent].entries[q.Key]
-	s := w.service(worker.Call{Key: q.Key, OrderID: q.OrderID, Run: q.Run, Step: q.Step, Grade: q.Grade}, iv.p.agent)
+	s := w.service(worker.Call{Key: q.Key, OrderID: q.OrderID, Run: q.Run, Step: q.Step, Grade: q.Grade},
+		iv.p.agent)
 	switch {
 	case !pivots(q) || !refusedLedger(e.State) || e.Attempt < r.Attempt:
-		w.violate("P22a", "attempt %d of %s is answered noEffect, and its ledger says %q of attempt %d", r.Attempt, q.Key, e.State, e.Attempt)
+		w.violate("P22a", "attempt %d of %s is answered noEffect, and its ledger says %q of attempt %d",
+			r.Attempt, q.Key, e.State, e.Attempt)
 	case s.applied > 0 || s.pending > 0:
-		w.violate("P22a", "attempt %d of %s is answered noEffect, and it has had %d effects, and %d calls may land", r.Attempt, q.Key, s.applied, s.pending)
+		w.violate("P22a",
+			"attempt %d of %s is answered noEffect, and it has had %d effects, and %d calls may land",
+			r.Attempt, q.Key, s.applied, s.pending)
 	}
 	s.proven = max(s.proven, r.Attempt)
 }
@@ -267,14 +297,16 @@ func (iv *invocation) answersPlain(r *message.Reply) {
 	case a.called && a.outcome == happenedIt && e.State == worker.StateStarted,
 		a.called && a.outcome == happenedIt && isUndo && e.State == worker.StateUndoStarted:
 		w.violate("P31", "%s was called and answered, and its ledger still says %q", a.req.Key, e.State)
-	case isUndo && done && !a.called && e.State != worker.StateFenced: // whatever a check has said: nothing was begun
+	case isUndo && done && !a.called && e.State != worker.StateFenced:
+		// whatever a check has said: nothing was begun
 		w.violate("P31", "the undo of %s is answered done, and its ledger says %q", a.req.Key, e.State)
 	case a.called || a.happened || a.checked:
 	case !isUndo && done && a.first.State != worker.StateDone && !(a.entered && a.state == worker.StateDone):
 		w.violate("P31", "%s is answered done, and its ledger said %q", a.req.Key, a.first.State)
 	case !isUndo && !a.entered && a.first.State == worker.StateStarted:
 		w.violate("P31", "%s is in doubt, and answered %s", a.req.Key, r.Outcome)
-	case r.Outcome == core.OutcomeFailed && !isUndo && (a.first.State == "" || a.first.State == worker.StateNone):
+	case r.Outcome == core.OutcomeFailed && !isUndo &&
+		(a.first.State == "" || a.first.State == worker.StateNone):
 		w.violate("P31", "%s was never called, and is answered failed", a.req.Key)
 	}
 }
@@ -291,6 +323,7 @@ func (iv *invocation) ends(deleted bool) {
 	case a.unsent && a.req == nil:
 		w.violate("19", "an unreadable request was deleted, and is not in quarantine")
 	case a.unsent:
-		w.violate("P13", "the request of attempt %d of %s was deleted, and its reply was not taken", a.req.Attempt, a.req.Key)
+		w.violate("P13", "the request of attempt %d of %s was deleted, and its reply was not taken",
+			a.req.Attempt, a.req.Key)
 	}
 }

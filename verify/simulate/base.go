@@ -54,51 +54,77 @@ func Scenes() []Scene {
 	for _, g := range []core.Grade{core.Fenced, core.Idempotent, core.Plain} {
 		n := string(g) + ": "
 		add(n+"all goes well", small(g, false), plot{})
-		add(n+"the second step fails for good", small(g, false), plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure))
-		add(n+"one of two at once fails for good", small(g, true), plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure))
+		add(n+"the second step fails for good", small(g, false),
+			plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure))
+		add(n+"one of two at once fails for good", small(g, true),
+			plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure))
 		add(n+"a reply is lost", small(g, false), plot{}.fault(anAgent, callDo, "o1/0/a", 1, ReplyLost))
 		add(n+"it is cancelled under way", small(g, false), plot{}.command(1, 0))
-		add(n+"the undo fails once", small(g, false), plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure).fault(anAgent, callUndo, "o1/0/a", 1, PermanentFailure))
-		add(n+"the budget is spent", small(g, false), plot{}.fault(anAgent, callDo, "o1/0/b", 1, Hang).fault(anAgent, callDo, "o1/0/b", 2, Hang))
-		add(n+"it stops and is resubmitted", stops(small(g, false)), plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure).command(8, 1))
+		add(n+"the undo fails once", small(g, false), plot{}.fault(anAgent, callDo, "o1/0/b", 1,
+			PermanentFailure).fault(anAgent, callUndo, "o1/0/a", 1, PermanentFailure))
+		add(n+"the budget is spent", small(g, false),
+			plot{}.fault(anAgent, callDo, "o1/0/b", 1, Hang).fault(anAgent, callDo, "o1/0/b", 2, Hang))
+		add(n+"it stops and is resubmitted", stops(small(g, false)),
+			plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure).command(8, 1))
 	}
-	add("it stops and is closed", stops(small(core.Idempotent, false)), plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure).command(8, 4))
-	add("it is undone and erased, and a resubmit comes", small(core.Fenced, false), plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure).
-		command(12, 1).also("erasures", "o1", 1, 1).also("erase", "o1", 1, 2))
-	add("it stops, is moved and resubmitted", stops(small(core.Idempotent, false)), plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure).
-		command(8, 5).also("commands", "o1", 1, 2).also("command", "o1", 2, 10).also("kind", "o1", 2, 1))
-	add("it is undone, moved and resubmitted", small(core.Fenced, false), plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure).
-		command(8, 1).also("aims", "o1", 1, 1))
-	add("it stops, is resolved, and resubmitted with another input", stops(small(core.Idempotent, false)), plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure).
-		command(11, 3).also("commands", "o1", 1, 2).also("command", "o1", 2, 13).also("kind", "o1", 2, 1).also("aims", "o1", 1, 2))
-	add("a point of no return stops", noReturn(small(core.Idempotent, false)), plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure).command(8, 1))
+	add("it stops and is closed", stops(small(core.Idempotent, false)),
+		plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure).command(8, 4))
+	add("it is undone and erased, and a resubmit comes", small(core.Fenced, false),
+		plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure).
+			command(12, 1).also("erasures", "o1", 1, 1).also("erase", "o1", 1, 2))
+	add("it stops, is moved and resubmitted", stops(small(core.Idempotent, false)),
+		plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure).
+			command(8, 5).also("commands", "o1", 1, 2).also("command", "o1", 2, 10).also("kind", "o1", 2, 1))
+	add("it is undone, moved and resubmitted", small(core.Fenced, false),
+		plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure).
+			command(8, 1).also("aims", "o1", 1, 1))
+	add("it stops, is resolved, and resubmitted with another input", stops(small(core.Idempotent, false)),
+		plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure).
+			command(11, 3).also("commands", "o1", 1, 2).also("command", "o1", 2, 13).also("kind", "o1", 2,
+			1).also("aims", "o1", 1, 2))
+	add("a point of no return stops", noReturn(small(core.Idempotent, false)),
+		plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure).command(8, 1))
 	for _, g := range []core.Grade{core.Idempotent, core.Plain} {
 		n := string(g) + ": a point of no return "
-		add(n+"is refused", pivot(small(g, false)), plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure))
-		add(n+"times out, is resolved and undone", pivot(small(g, false)), plot{}.fault(anAgent, callDo, "o1/0/b", 1, Hang).
-			fault(anAgent, callDo, "o1/0/b", 2, Hang).command(11, 3).also("commands", "o1", 1, 2).also("command", "o1", 2, 13).also("kind", "o1", 2, 2))
+		add(n+"is refused", pivot(small(g, false)),
+			plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure))
+		add(n+"times out, is resolved and undone", pivot(small(g, false)),
+			plot{}.fault(anAgent, callDo, "o1/0/b", 1, Hang).
+				fault(anAgent, callDo, "o1/0/b", 2, Hang).command(11, 3).also("commands", "o1", 1,
+				2).also("command", "o1", 2, 13).also("kind", "o1", 2, 2))
 	}
-	add("a deadline passes", deadline(small(core.Fenced, false)), plot{}.fault(anAgent, callDo, "o1/0/b", 1, Hang))
-	add("in one process: all goes well", small(core.Idempotent, false), plot{}.also("world", "embedded", 1, 1))
+	add("a deadline passes", deadline(small(core.Fenced, false)),
+		plot{}.fault(anAgent, callDo, "o1/0/b", 1, Hang))
+	add("in one process: all goes well", small(core.Idempotent, false),
+		plot{}.also("world", "embedded", 1, 1))
 	add("in one process: the second step fails for good", small(core.Fenced, false),
 		plot{}.also("world", "embedded", 1, 1).fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure))
-	add("two instances, two orders", small(core.Fenced, false), plot{}.also("world", "instances", 1, 1).also("world", "orders", 1, 1))
-	add("a service forgets keys, and it stops for a long time", forgetful(stops(small(core.Idempotent, false))),
-		plot{}.fault(anAgent, callDo, "o1/0/b", 1, ReplyLost).fault(anAgent, callDo, "o1/0/b", 2, PermanentFailure).command(15, 1))
+	add("two instances, two orders", small(core.Fenced, false),
+		plot{}.also("world", "instances", 1, 1).also("world", "orders", 1, 1))
+	add("a service forgets keys, and it stops for a long time",
+		forgetful(stops(small(core.Idempotent, false))),
+		plot{}.fault(anAgent, callDo, "o1/0/b", 1, ReplyLost).fault(anAgent, callDo, "o1/0/b", 2,
+			PermanentFailure).command(15, 1))
 	add("a service forgets keys, and the second step fails for good", forgetful(small(core.Fenced, false)),
 		plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure))
 	add("no statuses are wanted, and it stops", stops(small(core.Idempotent, false)),
-		plot{}.also("silent", "o1", 1, 1).fault(anAgent, callMessage, port.Replies, 2, Retention).fault(anAgent, callMessage, port.Replies, 3, Retention))
+		plot{}.also("silent", "o1", 1, 1).fault(anAgent, callMessage, port.Replies, 2,
+			Retention).fault(anAgent, callMessage, port.Replies, 3, Retention))
 	waiting(add)
 	answered(add)
 	goingOn(add)
 	add("a rule fails the order", ruled(small(core.Idempotent, false)), plot{})
-	add("a rule stops the order, which is undone", stops(ruled(small(core.Idempotent, false))), plot{}.command(8, 2))
+	add("a rule stops the order, which is undone", stops(ruled(small(core.Idempotent, false))),
+		plot{}.command(8, 2))
 	full := func() plot { return plot{}.also("world", "room", 1, 2).also("size", "a-agent", 1, 1) }
-	add("the document is full, and the second output does not fit", small(core.Idempotent, false), full().also("size", "b-agent", 1, 2))
-	add("the document is full, and the second of two at once fails for good", small(core.Fenced, true), full().fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure))
-	add("a request is not taken at first", small(core.Fenced, false), plot{}.fault(aScheduler, callSend, "requests-b-agent", 1, Throttle))
-	add("a reply is not taken at first", small(core.Plain, false), plot{}.fault(anAgent, callSend, "replies", 1, Throttle))
+	add("the document is full, and the second output does not fit", small(core.Idempotent, false),
+		full().also("size", "b-agent", 1, 2))
+	add("the document is full, and the second of two at once fails for good", small(core.Fenced, true),
+		full().fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure))
+	add("a request is not taken at first", small(core.Fenced, false),
+		plot{}.fault(aScheduler, callSend, "requests-b-agent", 1, Throttle))
+	add("a reply is not taken at first", small(core.Plain, false),
+		plot{}.fault(anAgent, callSend, "replies", 1, Throttle))
 	return all
 }
 
@@ -109,14 +135,17 @@ func waiting(add func(string, *core.Definition, plot)) {
 		wait core.Duration
 	}{{"a short wait", 3 * core.Second}, {"a wait longer than a message is delayed", 16 * core.Minute}} {
 		fails := func() plot { return plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure) }
-		late := int(w.wait/(25*core.Second))/3 + 1 // commands are given in the first 200 s, or after 25 minutes
+		// commands are given in the first 200 s, or after 25 minutes
+		late := int(w.wait/(25*core.Second))/3 + 1
 		add(w.name+" between two calls", between(w.wait), plot{})
 		add(w.name+" is cancelled", between(w.wait), plot{}.command(1, 0))
 		add(w.name+" beside a step that fails for good", beside(w.wait), fails())
-		add(w.name+" beside a step that stops, resubmitted", stops(beside(w.wait)), fails().command(min(8, late), 1))
+		add(w.name+" beside a step that stops, resubmitted", stops(beside(w.wait)),
+			fails().command(min(8, late), 1))
 		add(w.name+" passes a deadline", deadline(between(w.wait)), plot{})
 	}
-	add("a wait is over when the order is resubmitted", stops(beside(3*core.Second)), plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure).command(8, 1))
+	add("a wait is over when the order is resubmitted", stops(beside(3*core.Second)),
+		plot{}.fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure).command(8, 1))
 	add("a wait that cannot be computed", until(between(0), `"soon"`), plot{})
 	add("in one process: a wait", between(20*core.Second), plot{}.also("world", "embedded", 1, 1))
 }
@@ -128,13 +157,18 @@ func answered(add func(string, *core.Definition, plot)) {
 	add("an approval that comes early", asking(false), plot{}.answers(0))
 	add("an approval that is refused", asking(false), plot{}.answers(1).also("answer", "o1/value", 1, 1))
 	add("an approval that is never given", asking(false), plot{})
-	add("an approval is given twice, and then otherwise", asking(false), plot{}.answers(1, 2, 3).also("answer-variation", "o1", 2, 3))
+	add("an approval is given twice, and then otherwise", asking(false),
+		plot{}.answers(1, 2, 3).also("answer-variation", "o1", 2, 3))
 	add("an approval is cancelled", asking(false), plot{}.command(1, 0).answers(2))
 	add("an approval beside a step that fails for good", asking(true), fails().answers(2))
-	add("an approval beside a step that stops, resubmitted", stops(asking(true)), fails().command(4, 1).answers(2))
-	add("a refusal beside a step that stops, resubmitted", stops(asking(true)), fails().command(4, 1).answers(2).also("answer", "o1/value", 1, 1))
-	add("a refusal stops, and is asked again", refusalStops(asking(false)), plot{}.command(4, 1).answers(1, 6).also("answer", "o1/value", 1, 1).also("answer", "o1/value", 2, 1))
-	add("two of three approve", several(asking(false)), plot{}.answers(0, 1, 2, 3).also("answer", "o1/value", 2, 1).also("answer", "o1/value", 4, 1))
+	add("an approval beside a step that stops, resubmitted", stops(asking(true)),
+		fails().command(4, 1).answers(2))
+	add("a refusal beside a step that stops, resubmitted", stops(asking(true)),
+		fails().command(4, 1).answers(2).also("answer", "o1/value", 1, 1))
+	add("a refusal stops, and is asked again", refusalStops(asking(false)),
+		plot{}.command(4, 1).answers(1, 6).also("answer", "o1/value", 1, 1).also("answer", "o1/value", 2, 1))
+	add("two of three approve", several(asking(false)), plot{}.answers(0, 1, 2, 3).also("answer", "o1/value",
+		2, 1).also("answer", "o1/value", 4, 1))
 	add("an event", eventOf(asking(false)), plot{}.answers(1).also("answer-variation", "o1", 1, 6))
 	add("an event that comes early", eventOf(asking(false)), plot{}.answers(0, 0, 2))
 	add("an approval is asked for by a call", askedFor(asking(false)), plot{}.answers(1))
@@ -149,19 +183,29 @@ func goingOn(add func(string, *core.Definition, plot)) {
 	for _, g := range []core.Grade{core.Fenced, core.Idempotent, core.Plain} {
 		n := string(g) + ": the order goes on without a step "
 		add(n+"that fails for good", otherwise(g), fails())
-		add(n+"whose budget is spent", otherwise(g), plot{}.fault(anAgent, callDo, "o1/0/a", 1, Hang).fault(anAgent, callDo, "o1/0/a", 2, Hang))
-		add(n+"whose undo fails once", otherwise(g), fails().fault(anAgent, callUndo, "o1/0/a", 1, PermanentFailure))
-		add(n+"whose undo fails, resubmitted", otherwise(g), fails().fault(anAgent, callUndo, "o1/0/a", 1, PermanentFailure).
-			fault(anAgent, callUndo, "o1/0/a", 2, PermanentFailure).command(8, 1))
+		add(n+"whose budget is spent", otherwise(g),
+			plot{}.fault(anAgent, callDo, "o1/0/a", 1, Hang).fault(anAgent, callDo, "o1/0/a", 2, Hang))
+		add(n+"whose undo fails once", otherwise(g),
+			fails().fault(anAgent, callUndo, "o1/0/a", 1, PermanentFailure))
+		add(n+"whose undo fails, resubmitted", otherwise(g),
+			fails().fault(anAgent, callUndo, "o1/0/a", 1, PermanentFailure).
+				fault(anAgent, callUndo, "o1/0/a", 2, PermanentFailure).command(8, 1))
 	}
 	both := func() plot { return fails().fault(anAgent, callDo, "o1/0/b", 1, PermanentFailure) }
-	add("the order goes on without a step, and is undone by another", goesOn(small(core.Idempotent, true)), both())
-	add("the order goes on without a step, and is cancelled", goesOn(small(core.Idempotent, true)), fails().command(1, 0))
-	add("the order goes on without a step, and another stops it, resubmitted", stops(goesOn(small(core.Idempotent, true))), both().command(8, 1))
-	add("the order goes on without a step, and passes a deadline", deadline(goesOn(small(core.Idempotent, false))), fails())
-	add("the undo of a step alone is resolved", otherwise(core.Idempotent), fails().fault(anAgent, callUndo, "o1/0/a", 1, PermanentFailure).
-		fault(anAgent, callUndo, "o1/0/a", 2, PermanentFailure).command(8, 3).also("commands", "o1", 1, 2).also("command", "o1", 2, 10).also("kind", "o1", 2, 1))
-	add("in one process: the order goes on without a step", otherwise(core.Idempotent), fails().also("world", "embedded", 1, 1))
+	add("the order goes on without a step, and is undone by another", goesOn(small(core.Idempotent, true)),
+		both())
+	add("the order goes on without a step, and is cancelled", goesOn(small(core.Idempotent, true)),
+		fails().command(1, 0))
+	add("the order goes on without a step, and another stops it, resubmitted",
+		stops(goesOn(small(core.Idempotent, true))), both().command(8, 1))
+	add("the order goes on without a step, and passes a deadline",
+		deadline(goesOn(small(core.Idempotent, false))), fails())
+	add("the undo of a step alone is resolved", otherwise(core.Idempotent),
+		fails().fault(anAgent, callUndo, "o1/0/a", 1, PermanentFailure).
+			fault(anAgent, callUndo, "o1/0/a", 2, PermanentFailure).command(8, 3).also("commands", "o1", 1,
+			2).also("command", "o1", 2, 10).also("kind", "o1", 2, 1))
+	add("in one process: the order goes on without a step", otherwise(core.Idempotent),
+		fails().also("world", "embedded", 1, 1))
 }
 
 // goesOn has the order go on without a.
@@ -189,8 +233,10 @@ func (p plot) answers(at ...int) plot {
 // asking is an approval between a and b, or beside them.
 func asking(beside bool) *core.Definition {
 	d := small(core.Idempotent, true)
-	d.Steps = append(d.Steps, core.StepDefinition{Name: "w", Timeout: 40 * core.Second, OnFailure: core.OnFailureUndo,
-		Answer: &core.Answer{Values: []string{"yes", "no"}, Refuse: `value == "no"`, OnTimeout: core.OnFailureUndo}})
+	d.Steps = append(d.Steps, core.StepDefinition{Name: "w", Timeout: 40 * core.Second,
+		OnFailure: core.OnFailureUndo,
+		Answer: &core.Answer{Values: []string{"yes", "no"}, Refuse: `value == "no"`,
+			OnTimeout: core.OnFailureUndo}})
 	if !beside {
 		d.Steps[2].After, d.Steps[1].After = []string{"a"}, []string{"w"}
 	}
@@ -200,7 +246,8 @@ func asking(beside bool) *core.Definition {
 // askedFor has a call ask for the approval (P38).
 func askedFor(d *core.Definition) *core.Definition {
 	ask := d.Steps[0]
-	ask.Name, ask.Agent, ask.Operation, ask.After, ask.Undo = "w-ask", "w-agent", "ask-w", d.Steps[2].After, nil
+	ask.Name, ask.Agent, ask.Operation, ask.After, ask.Undo = "w-ask", "w-agent", "ask-w", d.Steps[2].After,
+		nil
 	d.Agents[ask.Agent] = d.Agents[d.Steps[0].Agent]
 	d.Steps[2].After, d.Steps[2].Answer.Ask = append(slices.Clone(ask.After), ask.Name), ask.Name
 	d.Steps = append(d.Steps, ask)
@@ -227,13 +274,19 @@ func eventOf(d *core.Definition) *core.Definition {
 
 // small is a then b, or both at once.
 func small(g core.Grade, parallel bool) *core.Definition {
-	retry := core.Retry{MaxFailures: 2, Backoff: core.Backoff{Initial: core.Second, Max: 4 * core.Second, Multiplier: 2, Jitter: 0.2}}
-	d := &core.Definition{Name: "small", Agents: map[string]core.AgentDefinition{}, Grace: 3 * core.Second, ResendAfter: 20 * core.Second, HopBudget: 20,
-		Notify: []core.StatusKind{core.StatusReceived, core.StatusStarted, core.StatusStepFinished, core.StatusUndoing, core.StatusCompleted, core.StatusFailed, core.StatusUndone, core.StatusCancelled}}
+	retry := core.Retry{MaxFailures: 2, Backoff: core.Backoff{Initial: core.Second, Max: 4 * core.Second,
+		Multiplier: 2, Jitter: 0.2}}
+	d := &core.Definition{Name: "small", Agents: map[string]core.AgentDefinition{}, Grace: 3 * core.Second,
+		ResendAfter: 20 * core.Second, HopBudget: 20,
+		Notify: []core.StatusKind{core.StatusReceived, core.StatusStarted, core.StatusStepFinished,
+			core.StatusUndoing, core.StatusCompleted, core.StatusFailed, core.StatusUndone,
+			core.StatusCancelled}}
 	for _, n := range []string{"a", "b"} {
 		d.Agents[n+"-agent"] = core.AgentDefinition{QueueAllowance: 5 * core.Second, ClockSkew: core.Second}
-		d.Steps = append(d.Steps, core.StepDefinition{Name: n, Agent: n + "-agent", Operation: "do-" + n, Timeout: 4 * core.Second, MaxQueueTime: core.Minute,
-			Retry: retry, OnFailure: core.OnFailureUndo, Undo: &core.Undo{Operation: "undo-" + n, Timeout: 4 * core.Second, Retry: retry}, Grade: g,
+		d.Steps = append(d.Steps, core.StepDefinition{Name: n, Agent: n + "-agent", Operation: "do-" + n,
+			Timeout: 4 * core.Second, MaxQueueTime: core.Minute,
+			Retry: retry, OnFailure: core.OnFailureUndo,
+			Undo: &core.Undo{Operation: "undo-" + n, Timeout: 4 * core.Second, Retry: retry}, Grade: g,
 			Input: json.RawMessage(`{"for":"${ orderId }"}`)})
 	}
 	if !parallel {
@@ -252,13 +305,15 @@ func between(wait core.Duration) *core.Definition {
 // beside is a and b at once, and a wait beside them.
 func beside(wait core.Duration) *core.Definition {
 	d := small(core.Idempotent, true)
-	d.Steps = append(d.Steps, core.StepDefinition{Name: "w", Wait: &core.Wait{For: wait}, OnFailure: core.OnFailureUndo})
+	d.Steps = append(d.Steps, core.StepDefinition{Name: "w", Wait: &core.Wait{For: wait},
+		OnFailure: core.OnFailureUndo})
 	return sealed(d)
 }
 
 // ruled has b follow a failure by rule, which comes after a.
 func ruled(d *core.Definition) *core.Definition {
-	rule := core.StepDefinition{Name: "rule", After: []string{"a"}, When: "true", OnFailure: core.OnFailureUndo, Fail: &core.Fail{Code: "by-rule", Message: "the rule holds"}}
+	rule := core.StepDefinition{Name: "rule", After: []string{"a"}, When: "true",
+		OnFailure: core.OnFailureUndo, Fail: &core.Fail{Code: "by-rule", Message: "the rule holds"}}
 	d.Steps = []core.StepDefinition{d.Steps[0], rule, d.Steps[1]}
 	d.Steps[2].After = []string{"rule"}
 	return sealed(d)

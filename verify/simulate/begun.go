@@ -23,9 +23,10 @@ type Begun struct {
 // firstID is the ID of the first order of a run, and of a begun one: choices, tapes and diagrams name it.
 const firstID = "o1"
 
-// Moved is the scenario of a stored order that is moved to another definition of its workflow: to, or, where that is nil, the
-// one of the documents with the hash. It begins right after the move, as the core decides it at that time (P49). The
-// order's ID is replaced by "o1". An error says why it cannot be moved, or not simulated.
+// Moved is the scenario of a stored order that is moved to another definition of its workflow: to, or, where
+// that is nil, the one of the documents with the hash. It begins right after the move, as the core decides it
+// at that time (P49). The order's ID is replaced by "o1". An error says why it cannot be moved, or not
+// simulated.
 func Moved(docs *view.Documents, hash string, to *core.Definition, at core.Time) (Scenario, error) {
 	t, err := state.DecodeTask(docs.Task)
 	if err != nil {
@@ -46,13 +47,15 @@ func Moved(docs *view.Documents, hash string, to *core.Definition, at core.Time)
 	}
 	from := named(t.Definition)
 	if from == nil || to == nil {
-		return Scenario{}, fmt.Errorf("a definition is missing: it runs %q and is to run %q", t.Definition, hash)
+		return Scenario{}, fmt.Errorf("a definition is missing: it runs %q and is to run %q", t.Definition,
+			hash)
 	}
 	return moved(t, from, to, docs.Order, at)
 }
 
 func moved(t *core.Task, from, to *core.Definition, order json.RawMessage, at core.Time) (Scenario, error) {
-	d, err := core.Decide(from, order, t, core.Move{ID: "simulated", Command: t.Command, To: core.Target{Definition: to}},
+	d, err := core.Decide(from, order, t,
+		core.Move{ID: "simulated", Command: t.Command, To: core.Target{Definition: to}},
 		core.At{Now: at, By: "simulated", Tokens: firstKeys, SizeLimit: state.Room})
 	switch {
 	case err != nil:
@@ -74,16 +77,21 @@ func moved(t *core.Task, from, to *core.Definition, order json.RawMessage, at co
 	}
 	for i := range next.Steps {
 		if c := next.Steps[i].Children; c != nil && c.Started > 0 {
-			return Scenario{}, fmt.Errorf("step %s has started child orders, whose states are not known here; only an order without any can be simulated", next.Steps[i].Name)
+			return Scenario{},
+				fmt.Errorf(
+					"step %s has started child orders, whose states are not known here; only an order "+
+						"without any can be simulated", next.Steps[i].Name)
 		}
 	}
 	return Scenario{Definition: to, Order: order, Orders: 1, Begun: &Begun{&next, at}}, nil
 }
 
-// begin puts the order into the store, adds to the services, the ledgers and the checks what it has behind it, and has
-// the operator go on with it.
+// begin puts the order into the store, adds to the services, the ledgers and the checks what it has behind
+// it, and has the operator go on with it.
 func (w *simulation) begin(t *core.Task) {
-	o := &order{id: t.OrderID, acked: true, seen: newHistory(), submit: message.SubmitOrder{Schema: message.Schema, OrderID: t.OrderID, Workflow: t.Workflow, Order: w.sc.Order, ReplyTo: t.ReplyTo}}
+	o := &order{id: t.OrderID, acked: true, seen: newHistory(),
+		submit: message.SubmitOrder{Schema: message.Schema, OrderID: t.OrderID, Workflow: t.Workflow,
+			Order: w.sc.Order, ReplyTo: t.ReplyTo}}
 	w.orders, w.byID[o.id] = append(w.orders, o), o
 	w.Orders++
 	document, err := state.EncodeTask(t)
@@ -97,8 +105,9 @@ func (w *simulation) begin(t *core.Task) {
 	if t.Apart() {
 		r.content = w.sc.Order
 	}
-	r.task, r.record = t, &port.Record{ID: o.id, Version: t.Version, State: string(t.ProcessState), Workflow: t.Workflow,
-		Created: t.Created.Std(), Bucket: port.Bucket(bucket), IndexAt: at.Std(), Document: document}
+	r.task, r.record = t, &port.Record{ID: o.id, Version: t.Version, State: string(t.ProcessState),
+		Workflow: t.Workflow,
+		Created:  t.Created.Std(), Bucket: port.Bucket(bucket), IndexAt: at.Std(), Document: document}
 	for _, d := range append([]*core.Definition{w.def}, w.below...) { // the move has stored them
 		if data, err := w.encode(d); err == nil {
 			w.store.defs[d.Hash] = data
@@ -118,19 +127,22 @@ func (w *simulation) begin(t *core.Task) {
 	w.planSweep()
 	if t.ProcessState == core.Error || t.ProcessState == core.Compensated {
 		w.after(1000, func() {
-			c := message.Control{Schema: message.Schema, Kind: message.Resubmit, OrderID: o.id, ID: o.id + "-resubmit", Command: t.Command}
+			c := message.Control{Schema: message.Schema, Kind: message.Resubmit, OrderID: o.id,
+				ID: o.id + "-resubmit", Command: t.Command}
 			w.instruct(o, c, w.embedded || w.choose("by", o.id, 2, 0.5) == 1)
 		})
 	}
 	w.commands(o)
 }
 
-// behindIt puts into the books what a call of a step has done. What the task does not know is chosen: a do in doubt was
-// refused, or it has happened and its answer was lost, or it never arrived; of an undo in doubt the effect stands, or not.
+// behindIt puts into the books what a call of a step has done. What the task does not know is chosen: a do in
+// doubt was refused, or it has happened and its answer was lost, or it never arrived; of an undo in doubt the
+// effect stands, or not.
 func (w *simulation) behindIt(t *core.Task, i int) {
 	s, d := &t.Steps[i], &w.def.Steps[i]
 	key := core.Key(t.OrderID, t.Run, s.Name)
-	svc := w.service(worker.Call{Key: key, OrderID: t.OrderID, Run: t.Run, Step: s.Name, Grade: d.Grade}, d.Agent)
+	svc := w.service(worker.Call{Key: key, OrderID: t.OrderID, Run: t.Run, Step: s.Name, Grade: d.Grade},
+		d.Agent)
 	svc.since = int64(max(s.ClaimedAt, s.FinishedAt)) - w.start
 	entry := port.LedgerEntry{Key: key, State: worker.StateStarted, Attempt: s.Attempt, Version: 1}
 	happened := func() {

@@ -8,8 +8,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// TestMovedOrdersHoldEveryInvariant takes orders out of runs of drawn workflows where they stop, are undone or wait, moves them
-// to another definition, and runs what follows with every fault. A tape of such a run plays it again.
+// TestMovedOrdersHoldEveryInvariant takes orders out of runs of drawn workflows where they stop, are undone
+// or wait, moves them to another definition, and runs what follows with every fault. A tape of such a run
+// plays it again.
 func TestMovedOrdersHoldEveryInvariant(t *testing.T) {
 	n, most := uint64(400), 12
 	if testing.Short() {
@@ -38,15 +39,18 @@ func TestMovedOrdersHoldEveryInvariant(t *testing.T) {
 					if k > 0 {
 						continue
 					}
-					if again := played(t, NewTape(sc, r.Choices, nil)); again.Steps != r.Steps || again.Hash != r.Hash {
-						t.Fatalf("workflow %d, seed %d: the tape plays %d events, and the run had %d", seed, k, again.Steps, r.Steps)
+					if again := played(t, NewTape(sc, r.Choices, nil)); again.Steps != r.Steps ||
+						again.Hash != r.Hash {
+						t.Fatalf("workflow %d, seed %d: the tape plays %d events, and the run had %d", seed,
+							k, again.Steps, r.Steps)
 					}
 				}
 			}
 		}
 	}
 	t.Log(begun, ends)
-	if begun[core.Error] < 20 || begun[core.Processing] < 20 || begun[core.Compensated] < 20 || ends[core.Processed] < 100 || ends[core.Compensated] < 20 {
+	if begun[core.Error] < 20 || begun[core.Processing] < 20 || begun[core.Compensated] < 20 ||
+		ends[core.Processed] < 100 || ends[core.Compensated] < 20 {
 		t.Error("too few orders were moved, or came to an end")
 	}
 }
@@ -79,8 +83,8 @@ func definitionOf(def *core.Definition, hash string) *core.Definition {
 	return nil
 }
 
-// stopped are the orders of a run in the first moments in which they rest in Error, are Compensated, or go forward with nothing in
-// flight.
+// stopped are the orders of a run in the first moments in which they rest in Error, are Compensated, or go
+// forward with nothing in flight.
 func stopped(def *core.Definition, seed uint64) (all []*core.Task) {
 	sc := Scenario{Definition: def, Orders: 2}
 	sc.Prepare()
@@ -96,7 +100,8 @@ func stopped(def *core.Definition, seed uint64) (all []*core.Task) {
 				continue
 			}
 			of := o.id + string(t.ProcessState)
-			if s := t.ProcessState; !seen[of] && (s == core.Error || s == core.Compensated || s == core.Processing) {
+			if s := t.ProcessState; !seen[of] && (s == core.Error || s == core.Compensated ||
+				s == core.Processing) {
 				seen[of] = true
 				all = append(all, t)
 			}
@@ -106,12 +111,14 @@ func stopped(def *core.Definition, seed uint64) (all []*core.Task) {
 	return all
 }
 
-// An order that waits for an answer is simulated all the same: without one it cannot end Processed, which is no fault of the move.
+// An order that waits for an answer is simulated all the same: without one it cannot end Processed, which is
+// no fault of the move.
 func TestMovedOrderThatWaitsForAnAnswer(t *testing.T) {
 	sc := Scenario{Definition: asking(false)}
 	def, to := sc.Definition, sc.newer()
 	for _, task := range stopped(def, 1) {
-		sc, err := moved(task, definitionOf(def, task.Definition), to, noContent, core.Time(noon)+core.Time(core.Second))
+		sc, err := moved(task, definitionOf(def, task.Definition), to, noContent,
+			core.Time(noon)+core.Time(core.Second))
 		if err != nil || task.ProcessState != core.Processing {
 			continue
 		}
@@ -132,7 +139,8 @@ func TestMovedOrderWithChildren(t *testing.T) {
 			continue
 		}
 		for _, task := range stopped(def, seed) {
-			_, err := moved(task, definitionOf(def, task.Definition), variants(def)[0], noContent, core.Time(noon)+core.Time(core.Hour))
+			_, err := moved(task, definitionOf(def, task.Definition), variants(def)[0], noContent,
+				core.Time(noon)+core.Time(core.Hour))
 			if err != nil && strings.Contains(err.Error(), "has started child orders") {
 				return
 			}

@@ -30,7 +30,8 @@ type history struct {
 	decisions map[string]string // what was decided, by step, run and round (P35)
 	dirty     bool              // its effects have changed since the last look
 	writes    int
-	alone     map[string]bool      // undos that were claimed while the task went forward, by step and attempt (P42)
+	// undos that were claimed while the task went forward, by step and attempt (P42)
+	alone     map[string]bool
 	wakes     map[string]core.Time // when a wait ends, by step and attempt (P34)
 	forwardAt int64                // when the task began to go forward, or did so again
 	submitted bool                 // of an exploration: at least once
@@ -38,8 +39,10 @@ type history struct {
 
 func newHistory() history {
 	return history{
-		received: map[int]bool{}, reported: map[int]string{}, alerts: map[string]bool{}, requests: map[string]string{}, meant: map[string]string{}, holders: map[string]string{},
-		counted: map[string]int{}, verdicts: map[string]bool{}, cancels: map[int]bool{}, answered: map[string]bool{}, decisions: map[string]string{}, wakes: map[string]core.Time{},
+		received: map[int]bool{}, reported: map[int]string{}, alerts: map[string]bool{},
+		requests: map[string]string{}, meant: map[string]string{}, holders: map[string]string{},
+		counted: map[string]int{}, verdicts: map[string]bool{}, cancels: map[int]bool{},
+		answered: map[string]bool{}, decisions: map[string]string{}, wakes: map[string]core.Time{},
 		alone: map[string]bool{},
 	}
 }
@@ -123,7 +126,8 @@ func (w *simulation) committed(before, after *core.Task, record *port.Record) {
 }
 
 func (m *move) fail(name, format string, args ...any) {
-	m.w.violate(name, "order %s, version %d: %s", m.after.OrderID, m.after.Version, fmt.Sprintf(format, args...))
+	m.w.violate(name, "order %s, version %d: %s", m.after.OrderID, m.after.Version,
+		fmt.Sprintf(format, args...))
 }
 
 func (m *move) did(names ...string) {
@@ -132,8 +136,8 @@ func (m *move) did(names ...string) {
 	}
 }
 
-// keptAccepted reports whether the task surely had the command as accepted when it decided it once more: it had that verdict before this
-// commit, and the verdicts that the commit stored cannot have pushed it out.
+// keptAccepted reports whether the task surely had the command as accepted when it decided it once more: it
+// had that verdict before this commit, and the verdicts that the commit stored cannot have pushed it out.
 func (m *move) keptAccepted(id string) bool {
 	if m.before == nil {
 		return false
@@ -148,8 +152,8 @@ func (m *move) kept(at int) bool {
 	return added < 8 && len(m.before.Verdicts)-at+added-1 <= 8
 }
 
-// added is how many verdicts of this commit are kept. If it is 8, the commit may have stored more, one of an accepted command among
-// them.
+// added is how many verdicts of this commit are kept. If it is 8, the commit may have stored more, one of an
+// accepted command among them.
 func (m *move) added() (n int) {
 	for _, v := range m.after.Verdicts {
 		if m.before == nil || !slices.Contains(m.before.Verdicts, v) {
@@ -159,9 +163,10 @@ func (m *move) added() (n int) {
 	return n
 }
 
-// verdicts: one ID, one answer, unless eight later ones have replaced it: then a copy of an accepted command is refused
-// for its number. What was refused once stays refused in its run. Numbers grow by accepted commands, and by one if the list of
-// refused commands is full (P5); a Cancel that was refused stays refused for its run (P17).
+// verdicts: one ID, one answer, unless eight later ones have replaced it: then a copy of an accepted command
+// is refused for its number. What was refused once stays refused in its run. Numbers grow by accepted
+// commands, and by one if the list of refused commands is full (P5); a Cancel that was refused stays refused
+// for its run (P17).
 func (m *move) verdicts() {
 	m.did("P5", "P17")
 	accepted := 0
@@ -193,14 +198,17 @@ func (m *move) verdicts() {
 	was := 0
 	if m.before != nil {
 		was = m.before.Command
-		m.commanded = m.commanded || m.after.Parent != nil && m.after.Run > m.before.Run // by a parent that was resubmitted (P41)
-		if m.added() >= 8 && m.after.Command > was {                                     // later verdicts of this commit have pushed out the accepted one
+		// by a parent that was resubmitted (P41)
+		m.commanded = m.commanded || m.after.Parent != nil && m.after.Run > m.before.Run
+		// later verdicts of this commit have pushed out the accepted one
+		if m.added() >= 8 && m.after.Command > was {
 			m.commanded = true
 			m.resumed = m.resumed || stoppedForward(m.before) && m.after.ProcessState == core.Processing
 		}
 	}
 	if d := m.after.Command - was; d < 0 || m.added() < 8 && d > accepted+m.emptied() {
-		m.fail("P5", "the command number went from %d to %d with %d accepted commands", was, m.after.Command, accepted)
+		m.fail("P5", "the command number went from %d to %d with %d accepted commands", was, m.after.Command,
+			accepted)
 	}
 }
 
@@ -211,7 +219,8 @@ func (m *move) emptied() (n int) {
 	}
 	// in any order: it is a count
 	for kind, all := range m.before.Refused {
-		if len(m.after.Refused[kind]) < len(all) { // it only shrinks when it is emptied, which can happen in the middle of a commit
+		// it only shrinks when it is emptied, which can happen in the middle of a commit
+		if len(m.after.Refused[kind]) < len(all) {
 			n++
 		}
 	}
@@ -244,7 +253,8 @@ func (m *move) identity() {
 		return
 	}
 	m.did("mixed")
-	if m.before.Unknown[laterField] != nil && m.after.Unknown[laterField] == nil && m.after.Erased == nil { // an erasure removes it (P52)
+	// an erasure removes it (P52)
+	if m.before.Unknown[laterField] != nil && m.after.Unknown[laterField] == nil && m.after.Erased == nil {
 		m.fail("mixed", "an older version of the program has dropped a field that it does not know")
 	}
 	if m.after.Version != m.before.Version+1 {
@@ -260,12 +270,14 @@ func (m *move) identity() {
 	}
 }
 
-// corrected: another input is given by a command only, to a step whose key has had no effect and has no open call (P51).
+// corrected: another input is given by a command only, to a step whose key has had no effect and has no open
+// call (P51).
 func (m *move) corrected() {
 	t, b := m.after, m.before
 	for i := range t.Steps {
 		s, was := &t.Steps[i], b.Step(t.Steps[i].Name)
-		if s.Corrected == nil || t.Run == b.Run && was != nil && was.Corrected != nil && was.Corrected.Command == s.Corrected.Command {
+		if s.Corrected == nil || t.Run == b.Run && was != nil && was.Corrected != nil &&
+			was.Corrected.Command == s.Corrected.Command {
 			continue
 		}
 		m.did("P51")
@@ -275,7 +287,8 @@ func (m *move) corrected() {
 		case !m.commanded:
 			m.fail("P51", "step %s has another input, and no command gave it", s.Name)
 		case svc != nil && (svc.net > 0 || svc.applied > 0 && svc.grade != core.Plain || svc.pending > 0):
-			m.fail("P51", "step %s gets another input, and its key has had %d effects, and %d calls may land", s.Name, svc.applied, svc.pending)
+			m.fail("P51", "step %s gets another input, and its key has had %d effects, and %d calls may land",
+				s.Name, svc.applied, svc.pending)
 		}
 		delete(m.o.seen.meant, key+string(core.Do))
 	}
@@ -287,12 +300,14 @@ func (w *simulation) given(t *core.Task, r *message.Request) {
 		return
 	}
 	s := t.Step(r.Step)
-	if _, d := w.stepOf(t, r.Step); s == nil || s.Corrected == nil || r.Attempt != s.Attempt || r.Operation == core.UndoOp && d.Undo.Input != nil {
+	if _, d := w.stepOf(t, r.Step); s == nil || s.Corrected == nil || r.Attempt != s.Attempt ||
+		r.Operation == core.UndoOp && d.Undo.Input != nil {
 		return
 	}
 	w.checks.did("P51")
 	if string(r.Input) != string(s.Corrected.Input) {
-		w.violate("P51", "step %s of %s is asked with %s, and was given %s", r.Step, r.OrderID, r.Input, s.Corrected.Input)
+		w.violate("P51", "step %s of %s is asked with %s, and was given %s", r.Step, r.OrderID, r.Input,
+			s.Corrected.Input)
 	}
 }
 
@@ -315,11 +330,13 @@ func (m *move) moved() {
 		if withoutEffect(s) {
 			delete(m.o.seen.meant, core.Key(t.OrderID, t.Run, s.Name)+string(core.Do))
 		}
-		bound := b.ProcessState != core.Compensated && (s.Attempted() || s.State == core.Skipped || s.FailureCode != "")
+		bound := b.ProcessState != core.Compensated && (s.Attempted() || s.State == core.Skipped ||
+			s.FailureCode != "")
 		switch {
 		case bound && is == nil:
 			m.fail("P49", "step %s, which is %s, is removed", s.Name, s.State)
-		case bound && (is.First != s.First || is.Attempt < s.Attempt || s.State == core.Skipped && is.State != core.Skipped):
+		case bound && (is.First != s.First || is.Attempt < s.Attempt || s.State == core.Skipped &&
+			is.State != core.Skipped):
 			m.fail("P49", "step %s does not stand as it was", s.Name)
 		case is == nil && s.Attempt > 0 && t.Removed[s.Name] != s.Attempt:
 			m.fail("P49", "the attempts of step %s, which is removed, are forgotten", s.Name)
@@ -335,8 +352,8 @@ func (m *move) was(name string) *core.Step {
 	return &core.Step{Name: name, State: core.Pending, Attempt: m.before.Removed[name]}
 }
 
-// budgets are the most failures that a definition allows a step and its undo: an order that is moved keeps what
-// it has counted.
+// budgets are the most failures that a definition allows a step and its undo: an order that is moved keeps
+// what it has counted.
 func (w *simulation) budgets(step string) (do, undo int) {
 	for _, def := range w.known() {
 		if i := def.Index(step); i >= 0 {
@@ -352,7 +369,8 @@ func (w *simulation) budgets(step string) (do, undo int) {
 
 // meant: one key means one thing, whatever definition the task pins (P49). An undo's input may differ.
 func (w *simulation) meant(o *order, r *message.Request) {
-	if core.Time(w.start+w.now) >= r.StopBy { // it comes too late to have an effect (P25): its Scheduler was frozen
+	// it comes too late to have an effect (P25): its Scheduler was frozen
+	if core.Time(w.start+w.now) >= r.StopBy {
 		return
 	}
 	_, d := w.stepOf(w.store.task(o.id), r.Step)
@@ -372,7 +390,8 @@ func (m *move) index() {
 	m.did("21", "P9")
 	live := live(m.after)
 	if rests := live == 0 && m.after.ProcessState == core.Error; rests != (m.record.Bucket == port.AttentionBucket) {
-		m.fail("P9", "it is %s, its earliest live time is %s, and it stands in the index as %q", m.after.ProcessState, live, m.record.Bucket)
+		m.fail("P9", "it is %s, its earliest live time is %s, and it stands in the index as %q",
+			m.after.ProcessState, live, m.record.Bucket)
 	}
 	switch {
 	case live != 0 && m.record.Bucket != port.DueBucket:
@@ -396,29 +415,35 @@ func (m *move) ends() {
 	}
 	m.did("18")
 	if t.EndSeq > 0 && t.StatusSeq != t.EndSeq {
-		m.fail("18", "its end is reported as number %d, and a later status has number %d", t.EndSeq, t.StatusSeq)
+		m.fail("18", "its end is reported as number %d, and a later status has number %d", t.EndSeq,
+			t.StatusSeq)
 	}
-	asked := t.Parent != nil && b.ProcessState == core.Processed && t.ProcessState != core.Error // its parent has it undone (P41)
+	// its parent has it undone (P41)
+	asked := t.Parent != nil && b.ProcessState == core.Processed && t.ProcessState != core.Error
 	if b.Terminal() && !m.commanded && !asked && (t.ProcessState != b.ProcessState || t.Ended != b.Ended) {
 		m.fail("6", "%s became %s without a command", b.ProcessState, t.ProcessState)
 	}
-	if !asked && (b.ProcessState == core.Processed || b.ProcessState == core.Cancelled || b.ProcessState == core.Closed) && t.ProcessState != b.ProcessState {
+	if !asked && (b.ProcessState == core.Processed || b.ProcessState == core.Cancelled ||
+		b.ProcessState == core.Closed) && t.ProcessState != b.ProcessState {
 		m.fail("6", "%s is final and became %s", b.ProcessState, t.ProcessState)
 	}
-	if pastReturn(m.def, t) && (t.ProcessState == core.Compensating || t.ProcessState == core.Compensated || t.ProcessState == core.Cancelled) {
+	if pastReturn(m.def, t) && (t.ProcessState == core.Compensating || t.ProcessState == core.Compensated ||
+		t.ProcessState == core.Cancelled) {
 		m.fail("P22", "it is %s past its point of no return", t.ProcessState)
 	}
 	if t.ProcessState == core.Compensated || t.ProcessState == core.Cancelled {
 		m.did("10")
 		for i := range t.Steps {
 			if s := &t.Steps[i]; s.Attempted() && s.State != core.Compensated {
-				m.fail("10", "it is %s, and step %s, which was attempted, is %s", t.ProcessState, s.Name, s.State)
+				m.fail("10", "it is %s, and step %s, which was attempted, is %s", t.ProcessState, s.Name,
+					s.State)
 			}
 		}
 	}
 }
 
-// erased: an order is erased at an end that was reported, stays so, and nothing of what was sent stands in its document (P52).
+// erased: an order is erased at an end that was reported, stays so, and nothing of what was sent stands in
+// its document (P52).
 func (m *move) erased() {
 	t, b := m.after, m.before
 	if t.Erased == nil {
@@ -441,7 +466,8 @@ func (m *move) erased() {
 	held := len(t.Order) > 0 || len(t.Output) > 0
 	for i := range t.Steps {
 		s := &t.Steps[i]
-		held = held || len(s.Output) > 0 || s.Corrected != nil && len(s.Corrected.Input) > 0 || s.Answers != nil && len(s.Answers.Votes) > 0
+		held = held || len(s.Output) > 0 || s.Corrected != nil && len(s.Corrected.Input) > 0 ||
+			s.Answers != nil && len(s.Answers.Votes) > 0
 	}
 	if held {
 		m.fail("P52", "it was erased, and its document still holds what was sent")
@@ -450,11 +476,13 @@ func (m *move) erased() {
 
 // why: an order is undone for the reason for which that began, whatever becomes of its undo (P19).
 func (m *move) why() {
-	if m.before == nil || m.before.Why == "" || m.before.IsTombstone() || m.before.Run != m.after.Run || m.before.ProcessState == core.Closed {
+	if m.before == nil || m.before.Why == "" || m.before.IsTombstone() || m.before.Run != m.after.Run ||
+		m.before.ProcessState == core.Closed {
 		return
 	}
 	m.did("P19")
-	// An order that is closed while it is being undone, because its children are not there (P48), has not stopped in Error before.
+	// An order that is closed while it is being undone, because its children are not there (P48), has not
+	// stopped in Error before.
 	closed := m.after.ProcessState == core.Closed && m.before.ProcessState != core.Compensating
 	if was, is := undoneFor(m.before, false), undoneFor(m.after, closed); was != is {
 		m.fail("P19", "it is undone because of %s, and that began because of %s", is, was)
@@ -493,7 +521,8 @@ func live(t *core.Task) core.Time {
 // settled: an end counts as reported only when it was (P11).
 func (m *move) settled() {
 	t, b := m.after, m.before
-	if b == nil || b.ResendAt == 0 || t.ResendAt != 0 || t.Ended != b.Ended || t.ProcessState != b.ProcessState {
+	if b == nil || b.ResendAt == 0 || t.ResendAt != 0 || t.Ended != b.Ended ||
+		t.ProcessState != b.ProcessState {
 		return
 	}
 	m.did("P11")
@@ -519,7 +548,8 @@ func (m *move) step(i int) {
 	if s.InFlight() {
 		key := fmt.Sprintf("%s/%d", s.Name, s.Attempt)
 		if was, known := m.o.seen.holders[key]; known && was != s.LockedBy {
-			m.fail("16", "attempt %d of step %s was locked by %s and is by %s", s.Attempt, s.Name, was, s.LockedBy)
+			m.fail("16", "attempt %d of step %s was locked by %s and is by %s", s.Attempt, s.Name, was,
+				s.LockedBy)
 		}
 		m.o.seen.holders[key] = s.LockedBy
 	}
@@ -533,13 +563,15 @@ func (m *move) step(i int) {
 	if !m.commanded && (s.FailureCount < was.FailureCount || s.UndoFailures < was.UndoFailures) {
 		m.fail("12", "step %s forgot failures", s.Name)
 	}
-	m.o.seen.counted[s.Name] += max(0, s.FailureCount-was.FailureCount) + max(0, s.UndoFailures-was.UndoFailures)
+	m.o.seen.counted[s.Name] += max(0, s.FailureCount-was.FailureCount) +
+		max(0, s.UndoFailures-was.UndoFailures)
 	if n := m.o.seen.counted[s.Name]; n > s.Attempt {
 		m.fail("13", "step %s has counted %d failures in %d attempts", s.Name, n, s.Attempt)
 	}
 	m.did("P32")
 	if s.Queued > was.Queued && s.Queued >= d.MaxQueueTime && m.after.ProcessState != core.Error {
-		m.fail("P32", "step %s has waited for %s in queues, %s is the most, and the operator was not alerted", s.Name, s.Queued, d.MaxQueueTime)
+		m.fail("P32", "step %s has waited for %s in queues, %s is the most, and the operator was not alerted",
+			s.Name, s.Queued, d.MaxQueueTime)
 	}
 	m.held(was, s, d)
 	if d.Wait != nil && m.before.Definition == m.after.Definition {
@@ -551,7 +583,8 @@ func (m *move) step(i int) {
 	if d.Fail != nil {
 		m.did("P50")
 		if s.Attempt > 0 && was.Attempt == 0 || s.State == core.Failed && !m.failedByRule(i) {
-			m.fail("P50", "step %s fails by the rule %s, and is %s in attempt %d with %v", s.Name, d.Fail.Code, s.State, s.Attempt, s.Error)
+			m.fail("P50", "step %s fails by the rule %s, and is %s in attempt %d with %v", s.Name,
+				d.Fail.Code, s.State, s.Attempt, s.Error)
 		}
 	}
 	if d.OnFailure == core.OnFailureContinue {
@@ -570,8 +603,8 @@ func (m *move) step(i int) {
 	}
 }
 
-// failedByRule reports whether a step with a rule has failed as it may: with the code of the rule, or because its condition cannot
-// be evaluated (P20, P50).
+// failedByRule reports whether a step with a rule has failed as it may: with the code of the rule, or because
+// its condition cannot be evaluated (P20, P50).
 func (m *move) failedByRule(i int) bool {
 	s, d := &m.after.Steps[i], &m.def.Steps[i]
 	switch {
@@ -590,7 +623,8 @@ func (m *move) failedByRule(i int) bool {
 func (m *move) needed(call string) {
 	for i := range m.def.Steps {
 		d := &m.def.Steps[i]
-		if d.Answer == nil || d.Answer.Ask != call || m.before.Run != m.after.Run || m.before.Definition != m.after.Definition {
+		if d.Answer == nil || d.Answer.Ask != call || m.before.Run != m.after.Run ||
+			m.before.Definition != m.after.Definition {
 			continue
 		}
 		m.did("P38")
@@ -609,10 +643,13 @@ func (m *move) held(was, s *core.Step, d *core.StepDefinition) {
 	switch {
 	case s.FailureCount > was.FailureCount || s.UndoFailures > was.UndoFailures:
 		m.fail("P45", "step %s was not called (%s), and that counts as a failure", s.Name, s.Error.Code)
-	case m.after.ProcessState != core.Error && s.WakeAt.Sub(s.Error.At) < 2*core.Second: // a batch may stop the task after it, which clears the wait (P9)
-		m.fail("P45", "step %s was not called (%s), and is asked again at %s, %s later", s.Name, s.Error.Code, s.WakeAt, s.WakeAt.Sub(s.Error.At))
+	case m.after.ProcessState != core.Error && s.WakeAt.Sub(s.Error.At) < 2*core.Second:
+		// a batch may stop the task after it, which clears the wait (P9)
+		m.fail("P45", "step %s was not called (%s), and is asked again at %s, %s later", s.Name, s.Error.Code,
+			s.WakeAt, s.WakeAt.Sub(s.Error.At))
 	case s.Error.At.Sub(s.Error.Since) >= longestHold(d, s.Error.Code):
-		m.fail("P45", "step %s waits since %s (%s), %s is the most, and no operator was called", s.Name, s.Error.Since, s.Error.Code, longestHold(d, s.Error.Code))
+		m.fail("P45", "step %s waits since %s (%s), %s is the most, and no operator was called", s.Name,
+			s.Error.Since, s.Error.Code, longestHold(d, s.Error.Code))
 	}
 }
 
@@ -623,7 +660,8 @@ func (m *move) progressed(was, s *core.Step) {
 	}
 	m.did("P43")
 	if s.StopBy != was.StopBy || s.CompleteBy > s.StopBy || s.CompleteBy < was.CompleteBy {
-		m.fail("P43", "step %s had stopBy %s and complete-by %s, and has %s and %s", s.Name, was.StopBy, was.CompleteBy, s.StopBy, s.CompleteBy)
+		m.fail("P43", "step %s had stopBy %s and complete-by %s, and has %s and %s", s.Name, was.StopBy,
+			was.CompleteBy, s.StopBy, s.CompleteBy)
 	}
 }
 
@@ -637,9 +675,12 @@ func (m *move) goesOn(was, s *core.Step) {
 	switch {
 	case t.ProcessState == core.Processing && s.State == core.Failed:
 		m.fail("P42", "step %s is Failed while the task goes forward", s.Name)
-	case (t.ProcessState == core.Processing || t.ProcessState == core.Processed) && (s.FailureCode == "") != (s.State != core.Compensated && s.State != core.Compensating && s.State != core.UndoWait && (s.State != core.Waiting || !s.Undo)):
+	case (t.ProcessState == core.Processing || t.ProcessState == core.Processed) &&
+		(s.FailureCode == "") != (s.State != core.Compensated && s.State != core.Compensating &&
+			s.State != core.UndoWait && (s.State != core.Waiting || !s.Undo)):
 		m.fail("P42", "step %s is %s, and its failure is %q", s.Name, s.State, s.FailureCode)
-	case t.ProcessState == core.Processed && s.State != core.Compensated && s.State != core.Processed && s.State != core.Skipped:
+	case t.ProcessState == core.Processed && s.State != core.Compensated && s.State != core.Processed &&
+		s.State != core.Skipped:
 		m.fail("P42", "the task is Processed with step %s %s", s.Name, s.State)
 	}
 }
@@ -666,8 +707,8 @@ func (m *move) undoneAlone(s *core.Step) bool {
 	return true
 }
 
-// waitsFor: what a step comes after has ended when it is claimed for the first time; one that the task goes on without
-// is undone then (P42).
+// waitsFor: what a step comes after has ended when it is claimed for the first time; one that the task goes
+// on without is undone then (P42).
 func (m *move) waitsFor(s *core.Step, d *core.StepDefinition) {
 	for _, name := range d.After {
 		if o := m.after.Step(name); o.FailureCode != "" && o.State != core.Compensated {
@@ -681,7 +722,8 @@ func (m *move) bySupervisor(was, s *core.Step) {
 	if s.Attempt != was.Attempt {
 		m.fail("P16", "the Supervisor claimed step %s", s.Name)
 	}
-	if final := was.State == core.Processed || was.State == core.Skipped || was.State == core.Compensated; final && s.State != was.State {
+	if final := was.State == core.Processed || was.State == core.Skipped ||
+		was.State == core.Compensated; final && s.State != was.State {
 		m.fail("17", "the Supervisor took step %s from %s to %s", s.Name, was.State, s.State)
 	}
 }
@@ -689,7 +731,8 @@ func (m *move) bySupervisor(was, s *core.Step) {
 // claimed holds a new claim to its rules.
 func (m *move) claimed(was, s *core.Step, d *core.StepDefinition) {
 	t, b := m.after, m.before
-	if !s.Undo && b.ProcessState == core.Compensating && t.ProcessState == core.Compensating && t.Run == b.Run && !m.commanded {
+	if !s.Undo && b.ProcessState == core.Compensating && t.ProcessState == core.Compensating &&
+		t.Run == b.Run && !m.commanded {
 		m.fail("P20", "step %s is claimed forward while the task compensates", s.Name)
 	}
 	if was.First == 0 && !s.Undo {
@@ -714,7 +757,8 @@ func (m *move) claimed(was, s *core.Step, d *core.StepDefinition) {
 	if d.Grade != core.Fenced {
 		m.did("P21")
 		if quiet := s.Quiet().Add(m.def.Agents[d.Agent].ClockSkew); s.ClaimedAt <= quiet {
-			m.fail("P21", "the undo of step %s is claimed at %s; a call may be under way until %s", s.Name, s.ClaimedAt, quiet)
+			m.fail("P21", "the undo of step %s is claimed at %s; a call may be under way until %s", s.Name,
+				s.ClaimedAt, quiet)
 		}
 	}
 }
@@ -746,15 +790,18 @@ func (w *simulation) checkEffects(o *order) {
 			}
 		}
 		want := 0
-		if t.ProcessState == core.Processed && s.State != core.Skipped && s.State != core.Compensated && w.defOf(t).Steps[i].Agent != "" && !w.noEffect(t, s.Name) {
+		if t.ProcessState == core.Processed && s.State != core.Skipped && s.State != core.Compensated &&
+			w.defOf(t).Steps[i].Agent != "" && !w.noEffect(t, s.Name) {
 			want = 1
 		}
 		switch {
 		case all == want && (now == want):
 		case t.ProcessState == core.Processed:
-			w.violate("7", "order %s is Processed, and step %s (%s) has %d effects, not %d", o.id, s.Name, s.State, all, want)
+			w.violate("7", "order %s is Processed, and step %s (%s) has %d effects, not %d", o.id, s.Name,
+				s.State, all, want)
 		default:
-			w.violate("8", "order %s is %s, and %d effects of step %s stand", o.id, t.ProcessState, all, s.Name)
+			w.violate("8", "order %s is %s, and %d effects of step %s stand", o.id, t.ProcessState, all,
+				s.Name)
 		}
 	}
 }
@@ -773,10 +820,12 @@ func (w *simulation) undoing(s *service, c worker.Call) {
 	for i := range t.Steps {
 		other := w.services[core.Key(s.order, s.run, t.Steps[i].Name)]
 		if d := &w.defOf(t).Steps[i]; d.PointOfNoReturn && other != nil && other.net > 0 {
-			w.violate("P22a", "order %s: %s is undone while the effect of the point of no return %s stands", s.order, s.step, d.Name)
+			w.violate("P22a", "order %s: %s is undone while the effect of the point of no return %s stands",
+				s.order, s.step, d.Name)
 		}
 		if t.Steps[i].First > first && other != nil && other.net > 0 {
-			w.violate("9", "order %s: %s is undone while the effect of %s stands", s.order, s.step, t.Steps[i].Name)
+			w.violate("9", "order %s: %s is undone while the effect of %s stands", s.order, s.step,
+				t.Steps[i].Name)
 		}
 	}
 }
@@ -812,12 +861,16 @@ func (w *simulation) sentRequest(p *process, r *message.Request) {
 		return
 	}
 	if t != nil {
-		if s := t.Step(r.Step); s == nil && t.Removed[r.Step] < r.Attempt || s != nil && s.Attempt < r.Attempt && t.Run <= r.Run {
-			w.violate("P12", "the request of attempt %d of step %s of %s was sent before the claim was stored", r.Attempt, r.Step, r.OrderID)
+		if s := t.Step(r.Step); s == nil && t.Removed[r.Step] < r.Attempt || s != nil &&
+			s.Attempt < r.Attempt && t.Run <= r.Run {
+			w.violate("P12",
+				"the request of attempt %d of step %s of %s was sent before the claim was stored", r.Attempt,
+				r.Step, r.OrderID)
 		}
 	}
 	if iv := w.cur; iv != nil && iv.p == p && r.Operation == core.Do && !iv.mayDo(r) {
-		w.violate("P12", "the do of step %s of %s, attempt %d, was sent while the task is %s", r.Step, r.OrderID, r.Attempt, iv.sight(r.OrderID).now().ProcessState)
+		w.violate("P12", "the do of step %s of %s, attempt %d, was sent while the task is %s", r.Step,
+			r.OrderID, r.Attempt, iv.sight(r.OrderID).now().ProcessState)
 	}
 	if _, d := w.stepOf(t, r.Step); d.Agent == "" {
 		w.violate("P33", "step %s of %s waits, and %s is asked to do it", r.Step, r.OrderID, r.Agent)
@@ -827,7 +880,8 @@ func (w *simulation) sentRequest(p *process, r *message.Request) {
 	w.given(t, r)
 	w.because(t, r)
 	w.same("P12", o.seen.requests, fmt.Sprintf("%s/%d/%s", r.Step, r.Attempt, r.Key), r)
-	if bound := 100 + 20*len(w.def.Steps)*w.def.HopBudget; len(o.seen.requests) > bound && o.seen.calls() > bound {
+	if bound := 100 + 20*len(w.def.Steps)*w.def.HopBudget; len(o.seen.requests) > bound &&
+		o.seen.calls() > bound {
 		w.violate("20", "order %s has made %d requests", o.id, o.seen.calls())
 	}
 }
@@ -850,7 +904,8 @@ func (m *move) reminds() bool {
 // calls counts the requests without reminders, of which there are as many as the question is open for (P37).
 func (h *history) calls() (n int) {
 	for id := range h.requests {
-		if _, key, _ := strings.Cut(id, "/"); strings.Count(key, "/") == strings.Count("1/o1/0/a", "/") { // attempt and key; a reminder has a number too
+		// attempt and key; a reminder has a number too
+		if _, key, _ := strings.Cut(id, "/"); strings.Count(key, "/") == strings.Count("1/o1/0/a", "/") {
 			n++
 		}
 	}
@@ -864,28 +919,36 @@ func (w *simulation) because(t *core.Task, r *message.Request) {
 	}
 	_, d := w.stepOf(t, r.Step)
 	var in struct{ Because *string }
-	if !strings.Contains(string(d.Input), "because") || t.Step(r.Step).Corrected != nil || json.Unmarshal(r.Input, &in) != nil {
+	if !strings.Contains(string(d.Input), "because") || t.Step(r.Step).Corrected != nil ||
+		json.Unmarshal(r.Input, &in) != nil {
 		return
 	}
 	w.checks.did("P42")
-	if code := t.Step(d.After[0]).FailureCode; in.Because == nil && code != "" || in.Because != nil && *in.Because != code {
-		w.violate("P42", "step %s of %s gets %s as the failure of %s, which is %q", r.Step, r.OrderID, r.Input, d.After[0], code)
+	if code := t.Step(d.After[0]).FailureCode; in.Because == nil && code != "" || in.Because != nil &&
+		*in.Because != code {
+		w.violate("P42", "step %s of %s gets %s as the failure of %s, which is %q", r.Step, r.OrderID,
+			r.Input, d.After[0], code)
 	}
 }
 
-// routed: a request goes to one of its step's agents, and not to the one at which the attempt before was not done (P44).
+// routed: a request goes to one of its step's agents, and not to the one at which the attempt before was not
+// done (P44).
 func (w *simulation) routed(t *core.Task, r *message.Request) {
 	_, d := w.stepOf(t, r.Step)
 	if !slices.Contains(d.AllAgents(), r.Agent) {
-		w.violate("P44", "step %s of %s asks agent %s, and its agents are %s", r.Step, r.OrderID, r.Agent, d.AllAgents())
+		w.violate("P44", "step %s of %s asks agent %s, and its agents are %s", r.Step, r.OrderID, r.Agent,
+			d.AllAgents())
 	}
 	if t == nil || len(d.Others) == 0 {
 		return
 	}
 	w.checks.did("P44")
 	for _, a := range t.Attempts {
-		if a.Step == r.Step && a.Number == r.Attempt-1 && a.Outcome != core.OutcomeSuperseded && cmp.Or(a.Agent, d.Agent) == r.Agent && t.Run == r.Run {
-			w.violate("P44", "attempt %d of step %s of %s asks agent %s again, at which the one before was not done", r.Attempt, r.Step, r.OrderID, r.Agent)
+		if a.Step == r.Step && a.Number == r.Attempt-1 && a.Outcome != core.OutcomeSuperseded &&
+			cmp.Or(a.Agent, d.Agent) == r.Agent && t.Run == r.Run {
+			w.violate("P44",
+				"attempt %d of step %s of %s asks agent %s again, at which the one before was not done",
+				r.Attempt, r.Step, r.OrderID, r.Agent)
 		}
 	}
 }
@@ -910,16 +973,19 @@ func (w *simulation) sentControl(p *process, c *message.Control, delay time.Dura
 	}
 	w.checks.did("P9a")
 	step := t.Step(c.Step)
-	waits := (step.State == core.Pending || step.State == core.Waiting) && t.ProcessState == core.Processing || step.State == core.UndoWait
+	waits := (step.State == core.Pending || step.State == core.Waiting) &&
+		t.ProcessState == core.Processing || step.State == core.UndoWait
 	def := w.defOf(t)
 	now := core.TimeOf(p.Now())
 	for _, r := range iv.clock { // it may have jumped back since the time was computed
 		now = max(now, r.now)
 	}
 	left := nextLook(def, t, def.Index(c.Step)).Sub(now)
-	alone := len(s.events(iv)) < 2 // else an earlier decision of this commit may have begun a shorter wait, which ended with it
+	// else an earlier decision of this commit may have begun a shorter wait, which ended with it
+	alone := len(s.events(iv)) < 2
 	if waits && alone && step.Attempt == c.Attempt && left > 0 && core.DurationOf(delay) < left+core.Second {
-		w.violate("P9a", "the Wake of step %s of %s comes after %s, and its wait has %s to go", c.Step, c.OrderID, delay, left)
+		w.violate("P9a", "the Wake of step %s of %s comes after %s, and its wait has %s to go", c.Step,
+			c.OrderID, delay, left)
 	}
 }
 
@@ -939,8 +1005,10 @@ func (w *simulation) sentStatus(s *message.Status) {
 	o, t := w.byID[s.OrderID], w.store.task(s.OrderID)
 	if o != nil && t != nil && s.Kind == core.StatusCommandRefused {
 		w.checks.did("P5")
-		if slices.ContainsFunc(t.Verdicts, func(v core.Verdict) bool { return v.ID == s.CommandID && v.Accepted }) {
-			w.violate("P5", "command %s of %s was accepted and is reported as refused", s.CommandID, s.OrderID)
+		if slices.ContainsFunc(t.Verdicts,
+			func(v core.Verdict) bool { return v.ID == s.CommandID && v.Accepted }) {
+			w.violate("P5", "command %s of %s was accepted and is reported as refused", s.CommandID,
+				s.OrderID)
 		}
 	}
 	if o == nil || s.Seq == 0 {
@@ -951,22 +1019,28 @@ func (w *simulation) sentStatus(s *message.Status) {
 	if err != nil {
 		w.violate("bug", "a status cannot be encoded: %v", err)
 	}
-	if was, known := o.seen.reported[s.Seq]; known && was != string(b) && s.Code != short && !strings.Contains(was, short) {
+	if was, known := o.seen.reported[s.Seq]; known && was != string(b) && s.Code != short &&
+		!strings.Contains(was, short) {
 		w.violate("P12", "status %d of %s was sent again with other bytes:\n%s\n%s", s.Seq, s.OrderID, was, b)
 	}
 	if o.seen.reported[s.Seq] == "" || s.Code != short {
 		o.seen.reported[s.Seq] = string(b)
 	}
-	if t != nil && s.Kind == core.StatusFailed && s.Seq == t.EndSeq && t.ProcessState == core.Error && !o.seen.alerts[alertID(t.Ended, t.Run, t.EndCommand)] {
-		w.violate("P11", "status %d of %s says that an operator is needed, and no alert was raised", s.Seq, s.OrderID)
+	if t != nil && s.Kind == core.StatusFailed && s.Seq == t.EndSeq && t.ProcessState == core.Error &&
+		!o.seen.alerts[alertID(t.Ended, t.Run, t.EndCommand)] {
+		w.violate("P11", "status %d of %s says that an operator is needed, and no alert was raised", s.Seq,
+			s.OrderID)
 	}
 	if t == nil {
 		return
 	}
-	want := map[core.StatusKind]core.State{core.StatusCompleted: core.Processed, core.StatusFailed: core.Error,
-		core.StatusUndone: core.Compensated, core.StatusCancelled: core.Cancelled, core.StatusClosed: core.Closed}[s.Kind]
+	want := map[core.StatusKind]core.State{core.StatusCompleted: core.Processed,
+		core.StatusFailed: core.Error,
+		core.StatusUndone: core.Compensated, core.StatusCancelled: core.Cancelled,
+		core.StatusClosed: core.Closed}[s.Kind]
 	if s.Seq > t.StatusSeq || want != "" && s.Seq == t.EndSeq && t.ProcessState != want {
-		w.violate("18", "status %d of %s says %s, and the task is %s, its last number %d", s.Seq, s.OrderID, s.Kind, t.ProcessState, t.StatusSeq)
+		w.violate("18", "status %d of %s says %s, and the task is %s, its last number %d", s.Seq, s.OrderID,
+			s.Kind, t.ProcessState, t.StatusSeq)
 	}
 }
 
@@ -984,7 +1058,8 @@ func (w *simulation) alerted(p *process, a core.RaiseAlert) {
 
 // replies: one of another run or operation, or of a stale attempt other than done, changes nothing (4).
 func (m *move) replies() {
-	if m.w.cur == nil || m.before == nil || len(m.w.cur.letters) == 0 || m.o.settling(m) || len(m.w.cur.sight(m.after.OrderID).extra) > 0 {
+	if m.w.cur == nil || m.before == nil || len(m.w.cur.letters) == 0 || m.o.settling(m) ||
+		len(m.w.cur.sight(m.after.OrderID).extra) > 0 {
 		return
 	}
 	for _, l := range m.w.cur.letters {
@@ -997,18 +1072,21 @@ func (m *move) replies() {
 		}
 	}
 	m.did("4")
-	m.fail("4", "it was changed by %s, of run %d", describe(m.w.cur.letters[0].message), m.w.cur.letters[0].message.Value.(*message.Reply).Run)
+	m.fail("4", "it was changed by %s, of run %d", describe(m.w.cur.letters[0].message),
+		m.w.cur.letters[0].message.Value.(*message.Reply).Run)
 }
 
 // settling is a commit that only says that an end has been reported.
 func (o *order) settling(m *move) bool {
-	return m.before.ResendAt != 0 && m.after.ResendAt == 0 && m.before.ProcessState == m.after.ProcessState && m.before.Ended == m.after.Ended
+	return m.before.ResendAt != 0 && m.after.ResendAt == 0 && m.before.ProcessState == m.after.ProcessState &&
+		m.before.Ended == m.after.Ended
 }
 
 func stale(r *message.Reply, t *core.Task) bool {
 	s := t.Step(r.Step)
 	done := r.Outcome == core.OutcomeDone && r.Operation == core.Do
-	return s == nil || r.Run != t.Run || r.Attempt < s.Attempt && !done || r.Attempt == s.Attempt && s.Undo != (r.Operation == core.UndoOp)
+	return s == nil || r.Run != t.Run || r.Attempt < s.Attempt && !done || r.Attempt == s.Attempt &&
+		s.Undo != (r.Operation == core.UndoOp)
 }
 
 // audit is the last look at everything.
@@ -1036,7 +1114,9 @@ func (w *simulation) letters() {
 		for _, l := range w.queues[name].dead {
 			if id := aboutOrder(l.message); id != "" && w.store.rows[id] == nil {
 				if o := w.byID[id]; o != nil && !o.refused {
-					w.violate("19", "a message of %s stands in the dead letters of %s, and nothing else is known of it", id, name)
+					w.violate("19",
+						"a message of %s stands in the dead letters of %s, and nothing else is known of it",
+						id, name)
 				}
 			}
 		}

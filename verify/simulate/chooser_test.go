@@ -17,7 +17,8 @@ import (
 func TestEveryInvariantIsChecked(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range uint64(300) {
-		r := simulate.Run(simulate.Scenario{Definition: simulate.Drawn(seed)}, simulate.NewSeeded(seed), simulate.Options{})
+		r := simulate.Run(simulate.Scenario{Definition: simulate.Drawn(seed)}, simulate.NewSeeded(seed),
+			simulate.Options{})
 		for name, n := range r.Checks {
 			seen[name] += n
 		}
@@ -63,7 +64,8 @@ func TestShrink(t *testing.T) {
 	}
 }
 
-// TestShrinkToTheOrdersThatMatter: a run of several orders comes down to one, or to those without which nothing is broken.
+// TestShrinkToTheOrdersThatMatter: a run of several orders comes down to one, or to those without which
+// nothing is broken.
 func TestShrinkToTheOrdersThatMatter(t *testing.T) {
 	for _, c := range []struct {
 		workflow, first uint64
@@ -89,15 +91,17 @@ func TestShrinkToTheOrdersThatMatter(t *testing.T) {
 		}
 		r, err := found.Tape.Play(simulate.Options{})
 		if err != nil || r.Violation == nil || r.Orders != c.orders {
-			t.Errorf("workflow %d: %d orders, want %d: %v, %v, %+v", c.workflow, r.Orders, c.orders, r.Violation, err, found.Tape.Choices)
+			t.Errorf("workflow %d: %d orders, want %d: %v, %v, %+v", c.workflow, r.Orders, c.orders,
+				r.Violation, err, found.Tape.Choices)
 		}
 	}
 }
 
-// TestFaultsOutlastWaits: what comes after a wait of days meets faults too, so that a service behind it which is not
-// what its workflow says is found.
+// TestFaultsOutlastWaits: what comes after a wait of days meets faults too, so that a service behind it which
+// is not what its workflow says is found.
 func TestFaultsOutlastWaits(t *testing.T) {
-	sc := simulate.Scenario{Definition: load(t, "../../examples/trial/trial.yaml"), Order: []byte(`{"email":"a@b","trialEnds":"2026-01-13T12:00:00Z","amount":5}`),
+	sc := simulate.Scenario{Definition: load(t, "../../examples/trial/trial.yaml"),
+		Order:    []byte(`{"email":"a@b","trialEnds":"2026-01-13T12:00:00Z","amount":5}`),
 		Services: simulate.Services{"payment": {Grade: core.Plain}}}
 	r := simulate.Find(sc, simulate.Search{Seeds: 3000, Workers: 1})
 	if r.Violation == nil || r.Violation.Invariant != "3" || r.Violation.At < int64(11*core.Day) {
@@ -120,7 +124,8 @@ func TestOnlyRestarts(t *testing.T) {
 				continue
 			}
 			if d.Steps[i].Answer != nil { // no answer comes
-				d.Steps[i].Answer.Refuse, d.Steps[i].Answer.TimeoutValue, d.Steps[i].Input = "", json.RawMessage(`"yes"`), nil
+				d.Steps[i].Answer.Refuse, d.Steps[i].Answer.TimeoutValue, d.Steps[i].Input = "",
+					json.RawMessage(`"yes"`), nil
 				continue
 			}
 			if e := d.Steps[i].Each; e != nil {
@@ -140,8 +145,10 @@ func TestOnlyRestarts(t *testing.T) {
 		if err := workflow.Seal(d); err != nil {
 			t.Fatal(err)
 		}
-		r := simulate.Run(simulate.Scenario{Definition: d, Alone: true, Only: []simulate.Fault{simulate.CrashBefore, simulate.CrashAfter,
-			simulate.TimeoutAfter, simulate.Frozen, simulate.Zombie, simulate.FreshCopy, simulate.Redelivery}}, simulate.NewSeeded(seed), simulate.Options{})
+		r := simulate.Run(simulate.Scenario{Definition: d, Alone: true,
+			Only: []simulate.Fault{simulate.CrashBefore, simulate.CrashAfter,
+				simulate.TimeoutAfter, simulate.Frozen, simulate.Zombie, simulate.FreshCopy,
+				simulate.Redelivery}}, simulate.NewSeeded(seed), simulate.Options{})
 		if r.Violation != nil || r.Ends[core.Processed] < r.Orders || len(r.Ends) > 1 {
 			t.Fatalf("seed %d: %v, %v of %d orders", seed, r.Violation, r.Ends, r.Orders)
 		}
@@ -153,7 +160,8 @@ func FuzzRun(f *testing.F) {
 	f.Add([]byte{}, uint64(1))
 	f.Add([]byte("0000000010000000030000000"), uint64(3))
 	f.Fuzz(func(t *testing.T, data []byte, workflow uint64) {
-		r := simulate.Run(simulate.Scenario{Definition: simulate.Drawn(workflow)}, simulate.NewBytes(data), simulate.Options{})
+		r := simulate.Run(simulate.Scenario{Definition: simulate.Drawn(workflow)}, simulate.NewBytes(data),
+			simulate.Options{})
 		if r.Violation != nil {
 			t.Fatal(r.Violation)
 		}
@@ -173,7 +181,8 @@ func (r rapidly) Choose(p simulate.Point, n int, odds float64) int {
 // TestRapidChooses: what rapid draws, with its shrinking, breaks nothing, and gives a tape like any other.
 func TestRapidChooses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		sc := simulate.Scenario{Definition: simulate.Drawn(rapid.Uint64Range(0, 500).Draw(t, "workflow")), Orders: 1}
+		sc := simulate.Scenario{Definition: simulate.Drawn(rapid.Uint64Range(0, 500).Draw(t, "workflow")),
+			Orders: 1}
 		r := simulate.Run(sc, rapidly{t}, simulate.Options{})
 		if r.Violation != nil {
 			t.Fatal(r.Violation)

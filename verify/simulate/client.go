@@ -58,9 +58,11 @@ func (w *simulation) application() {
 	}
 	for i := 1; i <= n; i++ {
 		id := "o" + strconv.Itoa(i)
-		o := &order{id: id, seen: newHistory(), submit: message.SubmitOrder{Schema: message.Schema, OrderID: id, Workflow: w.def.Name, Order: w.content()}}
+		o := &order{id: id, seen: newHistory(), submit: message.SubmitOrder{Schema: message.Schema,
+			OrderID: id, Workflow: w.def.Name, Order: w.content()}}
 		if i%2 == 0 && w.driver == nil && w.room.limit == 0 { // every second order is kept apart
-			o.submit.Order = append(slices.Clip(o.submit.Order), bytes.Repeat([]byte(" "), core.InlineOrder(w.def))...)
+			o.submit.Order = append(slices.Clip(o.submit.Order),
+				bytes.Repeat([]byte(" "), core.InlineOrder(w.def))...)
 		}
 		o.api = w.embedded || w.choose("api", id, 2, 0.4) == 1
 		if w.choose("silent", id, 2, 0.2) == 0 {
@@ -128,7 +130,8 @@ func (w *simulation) submit(o *order) {
 		o.acked = true // it looked the order up
 		return
 	}
-	if o.submit.Deadline != 0 && core.Time(w.start+w.now-w.skew()) > o.submit.Deadline && w.store.rows[o.id] == nil {
+	if o.submit.Deadline != 0 && core.Time(w.start+w.now-w.skew()) > o.submit.Deadline &&
+		w.store.rows[o.id] == nil {
 		o.refused = true // it gives up: what of it still lies in the queue is refused too
 		return
 	}
@@ -211,7 +214,8 @@ func (w *simulation) received(iv *invocation, q *queue, l *letter, d port.Delive
 // with a number that is none any more, or with the ID of another.
 func (w *simulation) interfere(o *order) {
 	t := w.store.task(o.id)
-	kinds := []message.ControlKind{message.Cancel, message.Resubmit, message.Undo, message.Resolve, message.Close, message.Move}
+	kinds := []message.ControlKind{message.Cancel, message.Resubmit, message.Undo, message.Resolve,
+		message.Close, message.Move}
 	kind := kinds[w.choose("kind", o.id, len(kinds), 0.5)]
 	if t != nil && t.ProcessState == core.Compensated && kind != message.Cancel && kind != message.Move {
 		kind = message.Resubmit // what else is there to do with it
@@ -253,8 +257,8 @@ func (w *simulation) interfere(o *order) {
 	}
 }
 
-// insist is a person who sends a command again and again, each time under a new ID and with the number that stands then, and whose
-// first message comes once more at the end.
+// insist is a person who sends a command again and again, each time under a new ID and with the number that
+// stands then, and whose first message comes once more at the end.
 func (w *simulation) insist(o *order, c message.Control, direct bool) {
 	first, after := c, int64(0)
 	for range 8 + w.choose("insists", o.id+"/times", 12, 0.5) {
@@ -278,7 +282,8 @@ func (w *simulation) command(o *order, t *core.Task, kind message.ControlKind) *
 		return w.answer(o, t)
 	}
 	o.commands++
-	c := &message.Control{Schema: message.Schema, Kind: kind, OrderID: o.id, ID: fmt.Sprintf("%s-c%d", strings.ReplaceAll(o.id, "~", "."), o.commands)}
+	c := &message.Control{Schema: message.Schema, Kind: kind, OrderID: o.id,
+		ID: fmt.Sprintf("%s-c%d", strings.ReplaceAll(o.id, "~", "."), o.commands)}
 	if t != nil {
 		c.Run, c.Command = t.Run, t.Command
 	}
@@ -350,7 +355,8 @@ func stillWaits(t *core.Task) string {
 func (w *simulation) aim(o *order) string {
 	defs := w.defs
 	if t := w.store.task(o.id); t != nil && t.Parent != nil {
-		defs = slices.DeleteFunc(slices.Clone(w.below), func(d *core.Definition) bool { return d.Name != t.Workflow })
+		defs = slices.DeleteFunc(slices.Clone(w.below),
+			func(d *core.Definition) bool { return d.Name != t.Workflow })
 	}
 	n := len(defs)
 	switch k := w.choose("definition", o.id, n+2, 0.8); {
@@ -398,11 +404,13 @@ func (w *simulation) fact(t *core.Task) (string, core.Fact) {
 		doubtful := inDoubt(s)
 		// What was stated since the last claim needs no repetition.
 		stated := s.Resolved != nil && s.Resolved.At > s.ClaimedAt
-		if !doubtful || stated || svc != nil && svc.pending > 0 || now <= s.LastStop().Add(def.Agents[d.Agent].ClockSkew) {
+		if !doubtful || stated || svc != nil && svc.pending > 0 ||
+			now <= s.LastStop().Add(def.Agents[d.Agent].ClockSkew) {
 			continue
 		}
 		switch {
-		case svc != nil && svc.net > 0 && (t.Phase == core.Undoing || s.State == core.UndoWait) && w.conf(d.Agent).NoUndo:
+		case svc != nil && svc.net > 0 && (t.Phase == core.Undoing || s.State == core.UndoWait) &&
+			w.conf(d.Agent).NoUndo:
 			w.trace("operator", "", "undoes "+svc.key+" by hand")
 			svc.net, svc.undone = 0, true
 			return s.Name, core.Undone
@@ -444,7 +452,8 @@ func (w *simulation) operate() {
 		} else if w.choose("moves", o.id, 2, 0.15) == 1 {
 			kind = message.Move
 		}
-		if kind == message.Close && t.Parent != nil { // its parent could not undo it any more: see the stories child-*
+		// its parent could not undo it any more: see the stories child-*
+		if kind == message.Close && t.Parent != nil {
 			kind = message.Undo
 		}
 		if c := w.command(o, t, kind); c != nil {
@@ -478,8 +487,8 @@ func undoFails(t *core.Task) bool {
 	})
 }
 
-// triedInVain reports that one more round might go on for ever: after many commands an answer, the end of its time, a rule, the
-// children, an input, or an output that does not fit has stopped the task again.
+// triedInVain reports that one more round might go on for ever: after many commands an answer, the end of its
+// time, a rule, the children, an input, or an output that does not fit has stopped the task again.
 func (w *simulation) triedInVain(o *order, t *core.Task) bool {
 	switch {
 	case !w.quiescing || o.commands < 12:
@@ -492,7 +501,8 @@ func (w *simulation) triedInVain(o *order, t *core.Task) bool {
 	def := w.defOf(t)
 	for i := range t.Steps {
 		s := &t.Steps[i]
-		if s.State == core.Failed && (def.Steps[i].Agent == "" || s.Error != nil && slices.Contains([]string{"expression", short}, s.Error.Code)) {
+		if s.State == core.Failed && (def.Steps[i].Agent == "" || s.Error != nil &&
+			slices.Contains([]string{"expression", short}, s.Error.Code)) {
 			return true
 		}
 	}
@@ -516,11 +526,14 @@ func (w *simulation) doubt(t *core.Task) bool {
 			}
 			continue
 		}
-		if d.Grade == core.Plain && def.Agents[d.Agent].KeyRetention == 0 && w.ledgers[d.Agent].entries[core.Key(t.OrderID, t.Run, s.Name)].State == worker.StateFailed {
+		if d.Grade == core.Plain && def.Agents[d.Agent].KeyRetention == 0 &&
+			w.ledgers[d.Agent].entries[core.Key(t.OrderID, t.Run, s.Name)].State == worker.StateFailed {
 			continue // refused, and proven without effect: it can be tried again
 		}
 		if inDoubt(s) && (s.Resolved == nil || s.Resolved.At <= s.ClaimedAt) &&
-			(d.Grade == core.Plain || s.State == core.Failed && s.Error != nil && s.Error.Code == short || w.conf(d.Agent).NoUndo && (t.Phase == core.Undoing || s.State == core.UndoWait) || def.Agents[d.Agent].KeyRetention > 0) {
+			(d.Grade == core.Plain || s.State == core.Failed && s.Error != nil && s.Error.Code == short ||
+				w.conf(d.Agent).NoUndo && (t.Phase == core.Undoing || s.State == core.UndoWait) ||
+				def.Agents[d.Agent].KeyRetention > 0) {
 			return true
 		}
 	}
@@ -614,9 +627,11 @@ func (w *simulation) expire() {
 		if w.inject(aClient, callExpire, id).fault == TTL {
 			w.trace("world", "", "the record of "+id+" expires; its ID stays (P26)")
 			r.expire()
-			if o := w.byID[id]; o != nil && w.choose("resubmits", id, 2, 0.5) == 1 { // an old copy of the order comes
+			// an old copy of the order comes
+			if o := w.byID[id]; o != nil && w.choose("resubmits", id, 2, 0.5) == 1 {
 				m := o.submit
-				w.after(w.spread("resubmits", id+"/when", 60_000), func() { _ = w.send(w.client(), w.queues[port.Intake], port.Message{Value: &m}) })
+				w.after(w.spread("resubmits", id+"/when", 60_000),
+					func() { _ = w.send(w.client(), w.queues[port.Intake], port.Message{Value: &m}) })
 			}
 		}
 	}
@@ -652,7 +667,8 @@ func (w *simulation) forge() {
 	}
 	if v == 11 { // to a queue that is not deployed (P14)
 		w.trace("world", port.Intake, "an order that is to be answered to a queue that is not there")
-		w.queues[port.Intake].put(port.Message{Value: &message.SubmitOrder{Schema: message.Schema, OrderID: "stray", Workflow: w.def.Name, Order: noContent, ReplyTo: "nowhere"}}, 0)
+		w.queues[port.Intake].put(port.Message{Value: &message.SubmitOrder{Schema: message.Schema,
+			OrderID: "stray", Workflow: w.def.Name, Order: noContent, ReplyTo: "nowhere"}}, 0)
 		return
 	}
 	o := w.orders[w.choose("forged", "order", len(w.orders), 0.7)]
@@ -662,7 +678,8 @@ func (w *simulation) forge() {
 	}
 	s := &t.Steps[w.choose("forged", "step", len(t.Steps), 0.7)]
 	if v > 7 {
-		c := &message.Control{Schema: message.Schema, Kind: message.Wake, OrderID: o.id, Run: t.Run, Step: s.Name, Attempt: s.Attempt}
+		c := &message.Control{Schema: message.Schema, Kind: message.Wake, OrderID: o.id, Run: t.Run,
+			Step: s.Name, Attempt: s.Attempt}
 		switch {
 		case v == 9:
 			c.Step, c.Attempt = "", 0
@@ -671,7 +688,8 @@ func (w *simulation) forge() {
 		case s.Attempt == 0:
 			return
 		}
-		w.trace("world", port.Control, "a message that no actor should send: "+describe(port.Message{Value: c}))
+		w.trace("world", port.Control, "a message that no actor should send: "+
+			describe(port.Message{Value: c}))
 		w.queues[port.Control].put(port.Message{Value: c}, 0)
 		return
 	}
@@ -684,7 +702,8 @@ func (w *simulation) forge() {
 // forged is a reply of the other operation, of an older attempt that says failed, of an earlier run,
 // of an attempt that has not been made yet, or one that contradicts what was answered before.
 func (w *simulation) forged(t *core.Task, s *core.Step, v int) *message.Reply {
-	r := &message.Reply{Schema: message.Schema, OrderID: t.OrderID, Run: t.Run, Step: s.Name, Attempt: s.Attempt, Operation: core.UndoOp, Outcome: core.OutcomeDone}
+	r := &message.Reply{Schema: message.Schema, OrderID: t.OrderID, Run: t.Run, Step: s.Name,
+		Attempt: s.Attempt, Operation: core.UndoOp, Outcome: core.OutcomeDone}
 	if s.Undo {
 		r.Operation = core.Do
 	}
@@ -705,7 +724,8 @@ func (w *simulation) forged(t *core.Task, s *core.Step, v int) *message.Reply {
 			r.Operation = core.UndoOp
 		}
 	case v == 7 && t.Run > 0:
-		r.Outcome, r.Run, r.Operation, r.Attempt = core.OutcomeFailed, t.Run-1, core.UndoOp, max(1, s.Attempt-1)
+		r.Outcome, r.Run, r.Operation, r.Attempt = core.OutcomeFailed, t.Run-1, core.UndoOp,
+			max(1, s.Attempt-1)
 	case s.Undo:
 		return nil // a late "done" of the do may count
 	}

@@ -19,7 +19,8 @@ const (
 	ReportToUs   Whose = "report this to us" // a rule of Stepkeeper's own is broken
 )
 
-const reportIt = "open an issue at https://github.com/stepkeeper/stepkeeper/issues with the workflow and the tape, if one was written"
+const reportIt = "open an issue at https://github.com/stepkeeper/stepkeeper/issues with the workflow and " +
+	"the tape, if one was written"
 
 // Finding is what was found before any seed was run.
 type Finding struct {
@@ -53,14 +54,16 @@ func diagnoseCalm(sc Scenario) []Finding {
 		return nil
 	}
 	const what = "with nothing going wrong an order does not end Processed"
-	if b := sc.Begun; b != nil && w.violation == nil && b.Task.Phase == core.Undoing && b.Task.ProcessState == core.Error && w.Ends[core.Compensated]+w.Ends[core.Cancelled] >= w.Orders {
+	if b := sc.Begun; b != nil && w.violation == nil && b.Task.Phase == core.Undoing &&
+		b.Task.ProcessState == core.Error && w.Ends[core.Compensated]+w.Ends[core.Cancelled] >= w.Orders {
 		return nil // it is being undone, and the new definition leaves that so
 	}
 	for i := range sc.Definition.Steps {
 		d := &sc.Definition.Steps[i]
 		if l := sc.Services[d.Agent].Latency; d.Agent != "" && l >= d.Timeout {
 			return []Finding{{Whose: YourWorkflow,
-				Text: fmt.Sprintf("%s: the service behind %s takes %s, and the timeout of step %s is %s", what, d.Agent, l, d.Name, d.Timeout),
+				Text: fmt.Sprintf("%s: the service behind %s takes %s, and the timeout of step %s is %s",
+					what, d.Agent, l, d.Name, d.Timeout),
 				Fix:  fmt.Sprintf("give step %s a timeout that a slow day of its service fits into", d.Name),
 				Step: d.Name, Agent: d.Agent,
 			}}
@@ -69,19 +72,26 @@ func diagnoseCalm(sc Scenario) []Finding {
 	for i := range sc.Definition.Steps {
 		if d := &sc.Definition.Steps[i]; d.Answer != nil && d.Answer.TimeoutValue == nil {
 			f := Finding{Whose: YourWorkflow, Step: d.Name,
-				Text: fmt.Sprintf("%s: step %s is answered from outside, and where nothing goes wrong a simulation gives no answers", what, d.Name),
-				Fix:  "simulate a copy of the file in which the step has a short timeout and onTimeout: {answer: VALUE}, with a value that goes on"}
+				Text: fmt.Sprintf(
+					"%s: step %s is answered from outside, and where nothing goes wrong a simulation "+
+						"gives no answers", what, d.Name),
+				Fix: "simulate a copy of the file in which the step has a short timeout and onTimeout: " +
+					"{answer: VALUE}, with a value that goes on"}
 			if sc.Begun != nil { // a copy of the file is no definition to move to
-				f.Advice, f.Fix = true, "look at how the runs with faults have ended: in them answers come, or do not"
+				f.Advice, f.Fix = true,
+					"look at how the runs with faults have ended: in them answers come, or do not"
 			}
 			return []Finding{f}
 		}
 	}
 	if v := w.violation; v != nil {
 		e := v.Explain(sc)
-		return []Finding{{Whose: e.Whose, Text: "with nothing going wrong an invariant is broken: " + v.String(), Fix: e.Fix}}
+		return []Finding{{Whose: e.Whose, Text: "with nothing going wrong an invariant is broken: " +
+			v.String(), Fix: e.Fix}}
 	}
-	fix, since := "if the order lacks what the workflow asks for, give one that has it (--order FILE, or sim.Order in a test); otherwise correct the step", core.Time(0)
+	fix,
+		since := "if the order lacks what the workflow asks for, give one that has it (--order FILE, or "+
+		"sim.Order in a test); otherwise correct the step", core.Time(0)
 	if sc.Begun != nil {
 		fix, since = "correct the step, and deploy it before the order is moved", sc.Begun.At
 	}
@@ -89,7 +99,8 @@ func diagnoseCalm(sc Scenario) []Finding {
 		for i := range t.Steps {
 			if e := t.Steps[i].Error; e != nil && e.At > since {
 				fix += defaults(e)
-				return []Finding{{Whose: YourWorkflow, Text: fmt.Sprintf("%s: step %s failed: %s", what, t.Steps[i].Name, e.Message), Fix: fix,
+				return []Finding{{Whose: YourWorkflow,
+					Text: fmt.Sprintf("%s: step %s failed: %s", what, t.Steps[i].Name, e.Message), Fix: fix,
 					Step: t.Steps[i].Name, Agent: sc.Definition.Steps[i].Agent}}
 			}
 		}
@@ -102,7 +113,8 @@ func defaults(e *core.StepError) string {
 	if e.Code != "expression" || !strings.Contains(e.Message, "steps.") {
 		return ""
 	}
-	return "; a simulated service returns none of the fields of the real one, so read them with a default, as in (steps.NAME.output.FIELD ?? 0)"
+	return "; a simulated service returns none of the fields of the real one, so read them with a " +
+		"default, as in (steps.NAME.output.FIELD ?? 0)"
 }
 
 // diagnosePlain loses the first answer of each plain service in turn, and counts what comes then.
@@ -125,9 +137,14 @@ func diagnosePlain(sc Scenario) (all []Finding) {
 		}
 		if s := w.services[core.Key(firstID, 0, d.Name)]; attempts > 2 && s != nil && s.applied == 1 {
 			all = append(all, Finding{Whose: YourWorkflow, Advice: true, Step: d.Name, Agent: d.Agent,
-				Text: fmt.Sprintf("when one answer of the plain service behind %s is lost, step %s asks again in vain: it may neither be called a second time nor answered while its ledger says %q, and only after %d attempts the operator is alerted",
+				Text: fmt.Sprintf(
+					"when one answer of the plain service behind %s is lost, step %s asks again in vain: "+
+						"it may neither be called a second time nor answered while its ledger says %q, "+
+						"and only after %d attempts the operator is alerted",
 					d.Agent, d.Name, worker.StateStarted, attempts-1),
-				Fix: fmt.Sprintf("give the agent %s a check, or step %s maxFailures: 1, so that the operator is alerted at once", d.Agent, d.Name)})
+				Fix: fmt.Sprintf(
+					"give the agent %s a check, or step %s maxFailures: 1, so that the operator is "+
+						"alerted at once", d.Agent, d.Name)})
 		}
 	}
 	return all
@@ -145,19 +162,29 @@ func (e Explained) String() string { return fmt.Sprintf("%s: %s\nFix: %s.", e.Wh
 // Explain says in words what a broken invariant means. sc is the scenario of the run.
 func (v *Violation) Explain(sc Scenario) Explained {
 	if v.whose(sc) == ReportToUs {
-		return Explained{ReportToUs, "No workflow and no service can break this rule: Stepkeeper itself does, or its simulator is wrong.", reportIt}
+		return Explained{ReportToUs,
+			"No workflow and no service can break this rule: Stepkeeper itself does, or its simulator is " +
+				"wrong.", reportIt}
 	}
 	const earned = "declare the grade that the service earns"
-	e := Explained{Whose: YourWorkflow, Text: "A service offers less than the workflow says of it, and an effect stands, or is missing, because of that.", Fix: earned}
-	switch forgets := slices.ContainsFunc(slices.Collect(maps.Values(sc.Services)), func(s Service) bool { return s.Forgets > 0 }); {
+	e := Explained{Whose: YourWorkflow,
+		Text: "A service offers less than the workflow says of it, and an effect stands, or is missing, " +
+			"because of that.", Fix: earned}
+	switch forgets := slices.ContainsFunc(slices.Collect(maps.Values(sc.Services)),
+		func(s Service) bool { return s.Forgets > 0 }); {
 	case v.Invariant == "3" && forgets:
-		e.Text = "A service had forgotten the idempotency key when its step was tried again, and did the work a second time."
-		e.Fix = "let all attempts end while the key is remembered: fewer failures, shorter waits or fewer rounds of the extended wait, or a service that keeps keys for longer; and declare its keyRetention, so that a step in doubt stops for the operator instead (P18)"
+		e.Text = "A service had forgotten the idempotency key when its step was tried again, and did the " +
+			"work a second time."
+		e.Fix = "let all attempts end while the key is remembered: fewer failures, shorter waits or fewer " +
+			"rounds of the extended wait, or a service that keeps keys for longer; and declare its " +
+			"keyRetention, so that a step in doubt stops for the operator instead (P18)"
 	case v.Invariant == "3":
-		e.Text, e.Fix = "A service did the work of one idempotency key twice.", earned+": one that does not know keys is plain"
+		e.Text, e.Fix = "A service did the work of one idempotency key twice.",
+			earned+": one that does not know keys is plain"
 	case v.Invariant == "11" || v.Invariant == "8":
 		e.Text = "A call landed after its undo, and its effect stands: the service's undo leaves no fence."
-		e.Fix = earned + ": an idempotent one is undone when no call can be under way any more, only a fenced one at once"
+		e.Fix = earned +
+			": an idempotent one is undone when no call can be under way any more, only a fenced one at once"
 	case v.Invariant == "7":
 		e.Text = "An order is Processed, and not every step has had its effect exactly once."
 	}
@@ -167,7 +194,8 @@ func (v *Violation) Explain(sc Scenario) Explained {
 // whose: the rules of effects hold as far as the services keep what the workflow says of them; all
 // others hold with any service.
 func (v *Violation) whose(sc Scenario) Whose {
-	if sc.Definition != nil && slices.Contains([]string{"3", "7", "8", "9", "11", "P22a", "P48"}, v.Invariant) && sc.overstates() {
+	if sc.Definition != nil && slices.Contains([]string{"3", "7", "8", "9", "11", "P22a", "P48"},
+		v.Invariant) && sc.overstates() {
 		return YourWorkflow
 	}
 	return ReportToUs

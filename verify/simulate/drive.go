@@ -72,23 +72,24 @@ type look struct {
 type kind uint8
 
 const (
-	goOn      kind = iota // a handler makes its call and comes to the next one
-	bring                 // one message is brought to a handler
-	bringAll              // all that are visible are, as one batch
-	sweeps                // a Supervisor sweeps
-	submits               // the application submits, again if it has received nothing
-	orders                // the next command is given
-	passes                // nothing happens until the next time that means anything
-	boots                 // a process is there again
-	thaws                 // a frozen handler goes on
-	releases              // a message that was late is there at last, and is brought: alone, or (0, -1) with all others
-	lands                 // a call whose caller has given up arrives
-	wrong                 // a handler's call goes wrong
-	dies                  // a process dies, between two calls of its handler
-	freezes               // a handler stands still
-	comesLate             // a message is late
-	copies                // a message comes twice
-	loses                 // a message is lost
+	goOn     kind = iota // a handler makes its call and comes to the next one
+	bring                // one message is brought to a handler
+	bringAll             // all that are visible are, as one batch
+	sweeps               // a Supervisor sweeps
+	submits              // the application submits, again if it has received nothing
+	orders               // the next command is given
+	passes               // nothing happens until the next time that means anything
+	boots                // a process is there again
+	thaws                // a frozen handler goes on
+	// a message that was late is there at last, and is brought: alone, or (0, -1) with all others
+	releases
+	lands     // a call whose caller has given up arrives
+	wrong     // a handler's call goes wrong
+	dies      // a process dies, between two calls of its handler
+	freezes   // a handler stands still
+	comesLate // a message is late
+	copies    // a message comes twice
+	loses     // a message is lost
 )
 
 // action is something that can happen next.
@@ -174,7 +175,8 @@ func (d *driver) enabled() []action {
 	d.messages()
 	d.actors()
 	// What goes wrong, what ends it and what people do can wait; everything else happens before time passes.
-	quiet := !slices.ContainsFunc(d.acts, func(a action) bool { return !a.costs() && !a.lazy() && a.kind != orders })
+	quiet := !slices.ContainsFunc(d.acts,
+		func(a action) bool { return !a.costs() && !a.lazy() && a.kind != orders })
 	if quiet && len(d.w.queues[port.Intake].messages) == 0 {
 		for i, o := range d.w.orders {
 			if !o.acked && !o.refused && o.seen.submitted { // it has received nothing for a long time
@@ -192,10 +194,10 @@ func (d *driver) enabled() []action {
 	return d.acts
 }
 
-// alone looks for a handler that goes on by itself: what it does next changes nothing of what any
-// other handler could do now, nor that by what any other does, or the others could have done it before it began.
-// Where there is one it goes first; what can go wrong with it, and with the messages of the last
-// action, is all that has to be looked at here. See driver.apart for the argument.
+// alone looks for a handler that goes on by itself: what it does next changes nothing of what any other
+// handler could do now, nor that by what any other does, or the others could have done it before it began.
+// Where there is one it goes first; what can go wrong with it, and with the messages of the last action, is
+// all that has to be looked at here. See driver.apart for the argument.
 func (d *driver) alone() bool {
 	if d.scope.entangled {
 		return false
@@ -217,17 +219,18 @@ func (d *driver) alone() bool {
 
 // apart: the next call of a handler need not be interleaved with what others do.
 //
-// Handlers are taken as blocks of calls (Lipton's reduction). To take a message, to begin a sweep and to
-// go on after standing still are right movers: they touch nothing that any other handler reads, so that
-// they may as well come just before the first call. An order never changes, a message that is sent can be brought
-// at any later time, one that is deleted was in hand: such calls may as well come just after the call before.
+// Handlers are taken as blocks of calls (Lipton's reduction). To take a message, to begin a sweep and to go
+// on after standing still are right movers: they touch nothing that any other handler reads, so that they may
+// as well come just before the first call. An order never changes, a message that is sent can be brought at
+// any later time, one that is deleted was in hand: such calls may as well come just after the call before.
 //
-// What is left are the calls to the state store, and those of an agent to its service and its ledger.
-// Each touches one order, or one key. While no other handler at work touches the same, and no message that
-// could be brought now leads to a handler that does, the handler goes on by itself. A handler that comes later
+// What is left are the calls to the state store, and those of an agent to its service and its ledger. Each
+// touches one order, or one key. While no other handler at work touches the same, and no message that could
+// be brought now leads to a handler that does, the handler goes on by itself. A handler that comes later
 // comes of an action that does not depend on this one, which has stored and sent nothing yet: so that action
-// can as well come before this handler begins, and there the two are interleaved, call by call. A handler that
-// has stored or sent something may have led to that action itself; then no other may be left that could act on it.
+// can as well come before this handler begins, and there the two are interleaved, call by call. A handler
+// that has stored or sent something may have led to that action itself; then no other may be left that could
+// act on it.
 func (d *driver) apart(iv *invocation) bool {
 	t := iv.driven.turn
 	if iv.made == 0 || iv.id == d.thawed {
@@ -294,7 +297,9 @@ func (d *driver) contended(iv *invocation) bool {
 	}
 	for _, name := range w.names {
 		q := w.queues[name]
-		if slices.ContainsFunc(w.agents, func(a string) bool { return name == port.Requests(a) }) && !iv.wrote || d.idle(q.consumers) == nil {
+		if slices.ContainsFunc(w.agents, func(a string) bool {
+			return name == port.Requests(a)
+		}) && !iv.wrote || d.idle(q.consumers) == nil {
 			continue
 		}
 		if slices.ContainsFunc(q.messages, func(l *letter) bool { return d.there(l) && about(l) }) {
@@ -434,7 +439,8 @@ func (d *driver) actors() {
 // sweeper is a Supervisor that would find something to do in the index; -1: there is none.
 func (d *driver) sweeper() int {
 	w := d.w
-	if first, any := w.store.earliest(); !any || first.UnixMilli()-w.start > w.now || d.looked == d.looking() {
+	if first, any := w.store.earliest(); !any || first.UnixMilli()-w.start > w.now ||
+		d.looked == d.looking() {
 		return -1
 	}
 	return slices.IndexFunc(w.procs, func(p *process) bool {
@@ -515,7 +521,9 @@ func (d *driver) next() int64 {
 			}
 		}
 	}
-	if d.done < len(d.scope.People) && (d.scope.People[d.done] == message.Resolve || d.scope.People[d.done] == message.Close) { // which is refused before
+	// which is refused before
+	if d.done < len(d.scope.People) && (d.scope.People[d.done] == message.Resolve ||
+		d.scope.People[d.done] == message.Close) {
 		if t := w.store.task(w.orders[0].id); t != nil && t.ProcessState == core.Error {
 			for i := range t.Steps {
 				at(int64(t.Steps[i].LastStop()) - w.start + 2*w.skew() + 1)
@@ -594,8 +602,8 @@ func (d *driver) do(a action) {
 }
 
 // standstill is for how long some work may be without a process that does it, in milliseconds: all that it
-// could be too late for has happened by then. A process that comes late comes sooner, after a message that was
-// taken is there again.
+// could be too late for has happened by then. A process that comes late comes sooner, after a message that
+// was taken is there again.
 func (d *driver) standstill() int64 {
 	if len(d.scope.Down) > 0 {
 		return visibility + 5_000
@@ -603,15 +611,17 @@ func (d *driver) standstill() int64 {
 	return 4 * visibility
 }
 
-// still: some work is not done, since all processes that could do it are down or stand still. That is bounded,
-// for what waits for them could grow for ever. A message that is late, or a handler that stands still
-// while others work, needs no bound: the others come to a rest.
+// still: some work is not done, since all processes that could do it are down or stand still. That is
+// bounded, for what waits for them could grow for ever. A message that is late, or a handler that stands
+// still while others work, needs no bound: the others come to a rest.
 func (d *driver) still() bool {
 	for i, p := range d.w.procs {
-		if p.role == aClient || slices.ContainsFunc(d.w.procs[:i], func(o *process) bool { return o.role == p.role && o.agent == p.agent }) {
+		if p.role == aClient || slices.ContainsFunc(d.w.procs[:i],
+			func(o *process) bool { return o.role == p.role && o.agent == p.agent }) {
 			continue
 		}
-		if !slices.ContainsFunc(d.w.procs, func(o *process) bool { return o.role == p.role && o.agent == p.agent && o.up && !o.frozen() }) {
+		if !slices.ContainsFunc(d.w.procs,
+			func(o *process) bool { return o.role == p.role && o.agent == p.agent && o.up && !o.frozen() }) {
 			return true
 		}
 	}
@@ -749,7 +759,8 @@ func (d *driver) say(a action) {
 		t := iv.driven.turn
 		w.trace(iv.p.name, "", actsAt[t.call][a.nth].String()+" at "+callNames[t.call]+" "+t.subject)
 	case freezes, thaws:
-		w.trace(w.handler(a.id).p.name, "", map[kind]string{freezes: "stands still", thaws: "goes on"}[a.kind])
+		w.trace(w.handler(a.id).p.name, "",
+			map[kind]string{freezes: "stands still", thaws: "goes on"}[a.kind])
 	case boots:
 		w.trace(w.procs[a.nth].name, "", "is there again")
 	case dies:
@@ -763,7 +774,8 @@ func (d *driver) say(a action) {
 			return
 		}
 		i := slices.IndexFunc(q.messages, func(l *letter) bool { return l.id == int(a.id) })
-		word := map[kind]string{copies: "comes twice: ", comesLate: "is late: ", releases: "is there at last: ", loses: "is lost: "}[a.kind]
+		word := map[kind]string{copies: "comes twice: ", comesLate: "is late: ",
+			releases: "is there at last: ", loses: "is lost: "}[a.kind]
 		w.trace("world", q.name, word+describe(q.messages[i].message))
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// expectedWait is the wait that a Scheduler records when it accepts a reply, as the step's current attempt: how long
-// the request had waited, but no more than the time since its claim (P32).
+// expectedWait is the wait that a Scheduler records when it accepts a reply, as the step's current attempt:
+// how long the request had waited, but no more than the time since its claim (P32).
 type expectedWait struct {
 	order, agent string // agent "": of that order it is not known what was taught
 	letter       int
@@ -30,7 +30,8 @@ func (iv *invocation) expectedWait(s *sight, m *model, n int, ev any) *expectedW
 		return nil
 	}
 	waited := min(r.Waited+iv.inQueue(i), max(0, m.now.Sub(step.ClaimedAt)))
-	return &expectedWait{order: s.id, agent: m.def.Steps[m.def.Index(r.Step)].AskedAgent(m.t.Step(r.Step)), letter: i, Wait: scheduler.Wait{Waited: waited, Learnt: m.now}}
+	return &expectedWait{order: s.id, agent: m.def.Steps[m.def.Index(r.Step)].AskedAgent(m.t.Step(r.Step)),
+		letter: i, Wait: scheduler.Wait{Waited: waited, Learnt: m.now}}
 }
 
 // learnt holds what a Scheduler has learnt in a handling to what its replies taught. gone says which orders
@@ -57,7 +58,8 @@ func (iv *invocation) learnt(gone func(id string) bool) {
 	p.known = got
 	iv.w.checks.did("P32")
 	if !open && !maps.Equal(p.known, want) && len(p.known)+len(want) > 0 {
-		iv.w.violate("P32", "%s has learnt that requests wait for %v, and its replies say %v", p.name, p.known, want)
+		iv.w.violate("P32", "%s has learnt that requests wait for %v, and its replies say %v", p.name,
+			p.known, want)
 	}
 }
 

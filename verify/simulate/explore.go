@@ -19,7 +19,8 @@ type Scope struct {
 	Corrects string                // a step that a Resubmit gives another input; "": none
 	Down     []string              // processes that come up at any time, and not at the beginning
 
-	entangled bool                      // every call is interleaved with every other: to hold the reductions against
+	// every call is interleaved with every other: to hold the reductions against
+	entangled bool
 	watching  func(*simulation, *place) // sees every state
 }
 
@@ -65,14 +66,15 @@ type Found struct {
 	path      []action
 }
 
-// Explore goes through all that can happen in the scopes: every order of calls and messages, at every
-// place, with up to `faults` things going wrong on a path: a process dies between two calls, a
-// handler or a message stands still for any time, a message comes twice or never, a call goes wrong
-// in any way that it can. A state that was seen is not gone through twice. A state in which nothing
-// can happen and orders have no end is a violation, and so is one from which no end can be reached.
-// What happens without faults is gone through in any case; for the rest it stops when the time is
-// over, or something was found. Time is counted as by a stopwatch: a busy machine takes up to twice as long. progress may be nil.
-func Explore(scopes []Scope, faults, workers int, most time.Duration, progress func(*Exploration)) *Exploration {
+// Explore goes through all that can happen in the scopes: every order of calls and messages, at every place,
+// with up to `faults` things going wrong on a path: a process dies between two calls, a handler or a message
+// stands still for any time, a message comes twice or never, a call goes wrong in any way that it can. A
+// state that was seen is not gone through twice. A state in which nothing can happen and orders have no end
+// is a violation, and so is one from which no end can be reached. What happens without faults is gone through
+// in any case; for the rest it stops when the time is over, or something was found. Time is counted as by a
+// stopwatch: a busy machine takes up to twice as long. progress may be nil.
+func Explore(scopes []Scope, faults, workers int, most time.Duration,
+	progress func(*Exploration)) *Exploration {
 	e := &Exploration{Faults: faults, Whole: true}
 	watch := newStopwatch(workers)
 	all := make([]*exploring, len(scopes))
@@ -139,7 +141,8 @@ func summed(e *Exploration, all []*exploring) *Exploration {
 		sum.Ends += len(x.ends)
 		sum.Left += len(x.open) + len(x.wrong)
 		sum.Whole = sum.Whole && x.whole >= e.Faults
-		sum.Scopes = append(sum.Scopes, Explored{x.scope.Name, len(x.seen), len(x.ends), len(x.open) + len(x.wrong), x.whole})
+		sum.Scopes = append(sum.Scopes,
+			Explored{x.scope.Name, len(x.seen), len(x.ends), len(x.open) + len(x.wrong), x.whole})
 		sum.Found = append(sum.Found, x.found...)
 	}
 	return sum
@@ -190,7 +193,8 @@ type branch struct {
 
 func newExploring(s *Scope, workers int) *exploring {
 	s.Prepare()
-	x := &exploring{scope: s, workers: max(1, workers), seen: map[uint64]*place{}, spoilt: map[uint64]struct{}{}, ends: map[uint64]struct{}{}, whole: -1}
+	x := &exploring{scope: s, workers: max(1, workers), seen: map[uint64]*place{},
+		spoilt: map[uint64]struct{}{}, ends: map[uint64]struct{}{}, whole: -1}
 	x.wait = sync.NewCond(&x.mu)
 	d := newDriver(newSimulation(s.Scenario, Plain{}), s)
 	first := &place{state: d.state()}
@@ -376,7 +380,8 @@ func (x *exploring) visit(d *driver, at *place) (first action, ok bool) {
 	}
 	if !ok && at.before != nil {
 		if d.w.letters(); d.w.violation == nil && !d.atEnd() {
-			d.w.violate("5", "nothing can happen any more, and there are orders without an end: %s", d.w.unended())
+			d.w.violate("5", "nothing can happen any more, and there are orders without an end: %s",
+				d.w.unended())
 		}
 		if d.w.violation != nil {
 			x.broken(at, d.w.violation)
@@ -388,7 +393,8 @@ func (x *exploring) visit(d *driver, at *place) (first action, ok bool) {
 	return first, ok
 }
 
-// labels names what can go wrong next, in whatever path; 0 where nothing does, or it is not looked at any more.
+// labels names what can go wrong next, in whatever path; 0 where nothing does, or it is not looked at any
+// more.
 func (x *exploring) labels(d *driver, at *place) []uint64 {
 	if !x.extend && at.before != nil {
 		return nil
@@ -441,14 +447,16 @@ func (x *exploring) unending() {
 	}
 	for s, at := range x.seen {
 		if _, ok := good[s]; !ok && len(x.found) == 0 {
-			x.broken(at, &Violation{Invariant: "5", Text: "from here no end can be reached, however long nothing more goes wrong"})
+			x.broken(at, &Violation{Invariant: "5",
+				Text: "from here no end can be reached, however long nothing more goes wrong"})
 		}
 	}
 }
 
 // Tape records the path, for --replay and for the corpus.
 func (f *Found) Tape() *Tape {
-	return &Tape{Schema: 1, Note: f.Violation.Text, Invariant: f.Violation.Invariant, Choices: []Choice{}, Scope: f.Scope, Path: f.path}
+	return &Tape{Schema: 1, Note: f.Violation.Text, Invariant: f.Violation.Invariant, Choices: []Choice{},
+		Scope: f.Scope, Path: f.path}
 }
 
 // follow goes a path through a small world. It ends early where the path cannot go on: the program
@@ -457,7 +465,8 @@ func (t *Tape) follow(o Options) (Result, error) {
 	all := SmallScopes()
 	i := slices.IndexFunc(all, func(s Scope) bool { return s.Name == t.Scope })
 	if i < 0 {
-		return Result{}, fmt.Errorf("there is no small world %q; the tape was recorded by another version", t.Scope)
+		return Result{}, fmt.Errorf("there is no small world %q; the tape was recorded by another version",
+			t.Scope)
 	}
 	all[i].Prepare()
 	w := newSimulation(all[i].Scenario, Plain{})

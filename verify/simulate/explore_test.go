@@ -36,7 +36,8 @@ func TestSmallScope(t *testing.T) {
 			t.Errorf("%s: not even what happens without faults was covered", s.Name)
 		}
 	}
-	t.Logf("%d states, %d steps, %d runs with up to %d faults, whole %v, %d branches left", e.States, e.Steps, e.Runs, e.Faults, e.Whole, e.Left)
+	t.Logf("%d states, %d steps, %d runs with up to %d faults, whole %v, %d branches left", e.States, e.Steps,
+		e.Runs, e.Faults, e.Whole, e.Left)
 }
 
 // TestExplorationFinds: the exploration sees services that are not what their workflow says, with
@@ -58,7 +59,8 @@ func TestExplorationFinds(t *testing.T) {
 			}
 			s.Services = simulate.Services{"a-agent": x.is}
 			e := simulate.Explore([]simulate.Scope{s}, x.faults, runtime.GOMAXPROCS(0), 5*time.Minute, nil)
-			if len(e.Found) == 0 || e.Found[0].Violation.Invariant != x.invariant || len(e.Found[0].Path) == 0 {
+			if len(e.Found) == 0 || e.Found[0].Violation.Invariant != x.invariant ||
+				len(e.Found[0].Path) == 0 {
 				t.Errorf("%s with %+v: %+v", x.scope, x.is, e.Found)
 			}
 		}
@@ -87,7 +89,8 @@ func TestTapeOfAnExploration(t *testing.T) {
 		t.Errorf("%v, %v, %d lines", err, r.Violation, len(r.Story))
 	}
 	tape.Scope = "elsewhere"
-	if _, err := tape.Play(simulate.Options{}); err == nil || !strings.Contains(err.Error(), "no small world") {
+	if _, err := tape.Play(simulate.Options{}); err == nil ||
+		!strings.Contains(err.Error(), "no small world") {
 		t.Errorf("in a world that is not there: %v", err)
 	}
 }
@@ -98,6 +101,7 @@ func TestExplorationIsTheSame(t *testing.T) {
 	one := simulate.Explore(s, 0, 1, time.Minute, nil)
 	four := simulate.Explore(s, 0, 4, time.Minute, nil)
 	if one.States != four.States || one.Ends != four.Ends || !one.Whole || !four.Whole || one.States < 100 {
-		t.Errorf("%d states and %d ends with one worker, %d and %d with four", one.States, one.Ends, four.States, four.Ends)
+		t.Errorf("%d states and %d ends with one worker, %d and %d with four", one.States, one.Ends,
+			four.States, four.Ends)
 	}
 }

@@ -17,8 +17,8 @@ func childrenOf(d *core.Definition) (all []*core.Definition) {
 	return all
 }
 
-// families returns the definitions of all children that there may be: those of the definitions that an order may pin, and those
-// that a child can be moved to.
+// families returns the definitions of all children that there may be: those of the definitions that an order
+// may pin, and those that a child can be moved to.
 func (sc *Scenario) families() []*core.Definition {
 	if sc.below != nil {
 		return sc.below
@@ -93,7 +93,9 @@ func (m *move) children() {
 		case len(c.Open) > d.Each.Concurrency:
 			m.fail("P40", "step %s has %d children open, %d may be", s.Name, len(c.Open), d.Each.Concurrency)
 		case s.State == core.Processed && (len(c.Open) > 0 || c.Next < c.Count || c.Failed > d.Each.Tolerate):
-			m.fail("P40", "step %s is Processed with %d children open, %d of %d started, and %d failed of %d that may", s.Name, len(c.Open), c.Next, c.Count, c.Failed, d.Each.Tolerate)
+			m.fail("P40",
+				"step %s is Processed with %d children open, %d of %d started, and %d failed of %d that may",
+				s.Name, len(c.Open), c.Next, c.Count, c.Failed, d.Each.Tolerate)
 		}
 	}
 }
@@ -112,21 +114,25 @@ func (w *simulation) checkChildren(t *core.Task) {
 		stands := t.ProcessState == core.Processed && s.State == core.Processed
 		failed := 0
 		for n := range s.Children.Count {
-			id := core.Parent{OrderID: t.OrderID, Run: t.Run, Step: s.Name, Index: n, Attempt: s.Attempt}.ChildID()
+			id := core.Parent{OrderID: t.OrderID, Run: t.Run, Step: s.Name, Index: n,
+				Attempt: s.Attempt}.ChildID()
 			child := w.store.task(id)
 			switch {
 			case stands && child != nil && !child.Terminal():
-				w.violate("P41", "order %s is Processed, and its child %s is %s", t.OrderID, id, child.ProcessState)
+				w.violate("P41", "order %s is Processed, and its child %s is %s", t.OrderID, id,
+					child.ProcessState)
 			case child == nil || child.ProcessState != core.Processed:
 				failed++
 			}
 		}
 		if stands && failed != s.Children.Failed {
-			w.violate("P41", "order %s is Processed, and %d children of step %s have failed, not %d", t.OrderID, failed, s.Name, s.Children.Failed)
+			w.violate("P41", "order %s is Processed, and %d children of step %s have failed, not %d",
+				t.OrderID, failed, s.Name, s.Children.Failed)
 		}
 		for _, svc := range w.services { // in any order: one is enough
 			if !stands && svc.net != 0 && strings.HasPrefix(svc.order, t.OrderID+"~"+s.Name+"~") {
-				w.violate("P41", "order %s is %s, step %s is %s, and an effect of its child stands: %s", t.OrderID, t.ProcessState, s.Name, s.State, svc.key)
+				w.violate("P41", "order %s is %s, step %s is %s, and an effect of its child stands: %s",
+					t.OrderID, t.ProcessState, s.Name, s.State, svc.key)
 			}
 		}
 	}

@@ -49,16 +49,23 @@ const (
 
 // faultNames are the names on tapes and in reports.
 var faultNames = [faultCount]string{
-	NoFault: "none", FreshCopy: "fresh-copy", Redelivery: "redelivery", Reorder: "reorder", LongDelay: "long-delay", Zombie: "zombie",
-	DeleteLost: "delete-lost", SendAnswerLost: "send-answer-lost", PartialBatch: "partial-batch", Poison: "poison",
-	Redriven: "redriven", Retention: "retention-expired", Throttle: "throttle", AppliedButError: "applied-but-error",
-	OwnAsCondition: "own-write-as-condition-failure", StaleIndex: "stale-index", MissingIndex: "missing-index",
+	NoFault: "none", FreshCopy: "fresh-copy", Redelivery: "redelivery", Reorder: "reorder",
+	LongDelay: "long-delay", Zombie: "zombie",
+	DeleteLost: "delete-lost", SendAnswerLost: "send-answer-lost", PartialBatch: "partial-batch",
+	Poison:   "poison",
+	Redriven: "redriven", Retention: "retention-expired", Throttle: "throttle",
+	AppliedButError: "applied-but-error",
+	OwnAsCondition:  "own-write-as-condition-failure", StaleIndex: "stale-index",
+	MissingIndex:  "missing-index",
 	TerminalAsDue: "terminal-as-due", TransactionConflict: "transaction-conflict", LateDoubt: "late-doubt",
 	ItemTooLarge: "item-too-large", TTL: "ttl", CrashBefore: "crash-before", CrashAfter: "crash-after",
-	TimeoutAfter: "timeout-after", Frozen: "frozen", Concurrency: "throttled-concurrency", ClockJump: "clock-jump",
-	MixedCode: "mixed-code", TickMissed: "tick-missed", TicksOverlap: "ticks-overlap", ReplyLost: "reply-lost",
-	Contradictory: "contradictory-reply", KeyForgotten: "key-forgotten", Hang: "hang", PermanentFailure: "permanent-failure",
-	BreakerOpen: "breaker-open", CredentialExpired: "credential-expired", NotYet: "not-yet",
+	TimeoutAfter: "timeout-after", Frozen: "frozen", Concurrency: "throttled-concurrency",
+	ClockJump: "clock-jump",
+	MixedCode: "mixed-code", TickMissed: "tick-missed", TicksOverlap: "ticks-overlap",
+	ReplyLost:     "reply-lost",
+	Contradictory: "contradictory-reply", KeyForgotten: "key-forgotten", Hang: "hang",
+	PermanentFailure: "permanent-failure",
+	BreakerOpen:      "breaker-open", CredentialExpired: "credential-expired", NotYet: "not-yet",
 }
 
 func (f Fault) String() string { return faultNames[f] }
@@ -112,7 +119,8 @@ const (
 
 var callNames = [callCount]string{
 	"load", "load-order", "commit", "due", "lease", "send", "delete", "extend", "depth", "alert",
-	"ledger-read", "ledger-write", "do", "undo", "message", "poll", "tick", "clock", "forge", "expire", "deploy",
+	"ledger-read", "ledger-write", "do", "undo", "message", "poll", "tick", "clock", "forge", "expire",
+	"deploy",
 }
 
 // role is whose call it is.
@@ -141,7 +149,8 @@ func (a act) String() string {
 	return a.fault.String()
 }
 
-var compute = []act{{CrashBefore, false}, {CrashAfter, true}, {TimeoutAfter, true}, {Zombie, false}, {Zombie, true}, {Frozen, false}, {Frozen, true}}
+var compute = []act{{CrashBefore, false}, {CrashAfter, true}, {TimeoutAfter, true}, {Zombie, false},
+	{Zombie, true}, {Frozen, false}, {Frozen, true}}
 
 func with(more ...act) []act { return append(append([]act(nil), compute...), more...) }
 
@@ -151,26 +160,31 @@ var actsAt = [callCount][]act{
 	callOrder: with(act{Throttle, false}),
 	callCommit: with(act{Throttle, false}, act{AppliedButError, true}, act{OwnAsCondition, true},
 		act{TransactionConflict, false}, act{LateDoubt, true}, act{ItemTooLarge, false}),
-	callDue:    with(act{Throttle, false}, act{StaleIndex, true}, act{MissingIndex, true}, act{TerminalAsDue, true}),
-	callLease:  with(act{Throttle, false}),
-	callSend:   with(act{Throttle, false}, act{SendAnswerLost, true}, act{PartialBatch, true}, act{ItemTooLarge, true}),
+	callDue: with(act{Throttle, false}, act{StaleIndex, true}, act{MissingIndex, true},
+		act{TerminalAsDue, true}),
+	callLease: with(act{Throttle, false}),
+	callSend: with(act{Throttle, false}, act{SendAnswerLost, true}, act{PartialBatch, true},
+		act{ItemTooLarge, true}),
 	callDelete: with(act{DeleteLost, false}),
 	callExtend: with(act{Throttle, false}),
 	callDepth:  with(act{Throttle, false}),
 	callAlert:  with(act{Throttle, false}, act{SendAnswerLost, true}),
 	callEntry:  with(act{Throttle, false}),
 	callMove:   with(act{Throttle, false}, act{AppliedButError, true}, act{OwnAsCondition, true}),
-	callDo: with(act{ReplyLost, true}, act{Contradictory, true}, act{KeyForgotten, false}, act{Hang, false}, act{PermanentFailure, false},
+	callDo: with(act{ReplyLost, true}, act{Contradictory, true}, act{KeyForgotten, false}, act{Hang, false},
+		act{PermanentFailure, false},
 		act{BreakerOpen, false}, act{CredentialExpired, false}, act{NotYet, false}),
-	callUndo: with(act{ReplyLost, true}, act{Contradictory, true}, act{KeyForgotten, false}, act{Hang, false}, act{PermanentFailure, false},
+	callUndo: with(act{ReplyLost, true}, act{Contradictory, true}, act{KeyForgotten, false}, act{Hang, false},
+		act{PermanentFailure, false},
 		act{BreakerOpen, false}, act{CredentialExpired, false}, act{NotYet, false}),
-	callMessage: {{FreshCopy, true}, {Redelivery, true}, {Reorder, false}, {LongDelay, false}, {Redriven, true}, {Retention, false}},
-	callPoll:    {{Concurrency, false}},
-	callTick:    {{TickMissed, false}, {TicksOverlap, false}},
-	callClock:   {{ClockJump, false}},
-	callForge:   {{Poison, false}},
-	callExpire:  {{TTL, false}},
-	callDeploy:  {{MixedCode, false}},
+	callMessage: {{FreshCopy, true}, {Redelivery, true}, {Reorder, false}, {LongDelay, false},
+		{Redriven, true}, {Retention, false}},
+	callPoll:   {{Concurrency, false}},
+	callTick:   {{TickMissed, false}, {TicksOverlap, false}},
+	callClock:  {{ClockJump, false}},
+	callForge:  {{Poison, false}},
+	callExpire: {{TTL, false}},
+	callDeploy: {{MixedCode, false}},
 }
 
 // often is by how much more is to go wrong at a call than at others: some calls are rare, and some

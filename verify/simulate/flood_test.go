@@ -73,7 +73,8 @@ func flooded(t *testing.T, base func(simulate.Point) int) {
 		if err := workflow.Seal(d); err != nil {
 			t.Fatal(err)
 		}
-		r := simulate.Run(simulate.Scenario{Definition: d, Alone: true, Base: base}, simulate.Plain{}, simulate.Options{})
+		r := simulate.Run(simulate.Scenario{Definition: d, Alone: true, Base: base}, simulate.Plain{},
+			simulate.Options{})
 		if r.Violation != nil {
 			t.Fatalf("workflow %d: %v", n, r.Violation)
 		}

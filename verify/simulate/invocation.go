@@ -143,7 +143,9 @@ func (iv *invocation) failed(c call, err error) {
 }
 
 // suffer carries out the faults that are the same at every call; cut says that the call is over.
-func (iv *invocation) suffer(f Fault, subject string) (err error, cut bool) { //nolint:revive // the error is the call's answer
+//
+//nolint:revive // the error is the call's answer
+func (iv *invocation) suffer(f Fault, subject string) (err error, cut bool) {
 	w := iv.w
 	switch f {
 	case CrashBefore, CrashAfter:

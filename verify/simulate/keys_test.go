@@ -45,7 +45,8 @@ func TestForgottenKeysAreNotAsked(t *testing.T) {
 		case declared && found != nil:
 			t.Errorf("keyRetention is declared: %v", found)
 		case !declared && (found == nil || found.Invariant != "3"):
-			t.Errorf("keyRetention is not declared, and nothing is done twice in %d orders: %v", orders, found)
+			t.Errorf("keyRetention is not declared, and nothing is done twice in %d orders: %v", orders,
+				found)
 		}
 		t.Logf("declared %v: %d orders, %v", declared, orders, found)
 	}

@@ -29,13 +29,14 @@ type model struct {
 	content  []byte // of the order
 	sweeping bool   // the Supervisor decides: it claims nothing
 	waits    map[string]core.Duration
-	loose    bool                    // another order of the same batch may have taught the instance a wait meanwhile
-	backlog  func(queue string) bool // more waits in it than is taken at a time, or its agent takes nothing
-	unasked  string                  // a queue that was not asked for that
-	direct   bool                    // it was asked without a queue, and gets the answer
-	expired  bool                    // the order came to rest, and its record has expired (P26)
-	room     room
-	fresh    bool // the event was not handled before: it has nothing to send again (P12a)
+	// another order of the same batch may have taught the instance a wait meanwhile
+	loose   bool
+	backlog func(queue string) bool // more waits in it than is taken at a time, or its agent takes nothing
+	unasked string                  // a queue that was not asked for that
+	direct  bool                    // it was asked without a queue, and gets the answer
+	expired bool                    // the order came to rest, and its record has expired (P26)
+	room    room
+	fresh   bool // the event was not handled before: it has nothing to send again (P12a)
 
 	mails   []mail
 	changed bool
@@ -45,7 +46,8 @@ type model struct {
 
 // mail is a message, or an alert, that must have been sent.
 type mail struct {
-	kind    byte // request, wake, settle, status, status of an undo that waits, of progress, alert: r w s t u p a
+	// request, wake, settle, status, status of an undo that waits, of progress, alert: r w s t u p a
+	kind    byte
 	step    string
 	attempt int // or the number of the status, or the percent of progress
 	wakeAt  core.Time
@@ -143,7 +145,8 @@ func (m *model) reply(r *message.Reply) {
 	}
 	s := &m.t.Steps[i]
 	isUndo, done := r.Operation == core.UndoOp, r.Outcome == core.OutcomeDone
-	stale := r.Attempt < s.Attempt && (isUndo || !done) || r.Attempt == s.Attempt && s.Attempted() && s.Undo != isUndo
+	stale := r.Attempt < s.Attempt && (isUndo || !done) || r.Attempt == s.Attempt && s.Attempted() &&
+		s.Undo != isUndo
 	switch {
 	case r.Outcome == message.Progress:
 		m.progress(i, r, stale)
@@ -155,7 +158,8 @@ func (m *model) reply(r *message.Reply) {
 		m.changed = true
 		m.end(s, core.Compensated)
 		m.advance()
-	case !done && uncounted(r) && (!isUndo && s.State == core.Processing && m.t.ProcessState == core.Processing || isUndo && s.State == core.Compensating):
+	case !done && uncounted(r) && (!isUndo && s.State == core.Processing &&
+		m.t.ProcessState == core.Processing || isUndo && s.State == core.Compensating):
 		m.changed = true
 		m.ended(i, r.Outcome, codeOf(r))
 		m.noEffect(i, r)
@@ -165,7 +169,8 @@ func (m *model) reply(r *message.Reply) {
 		m.ended(i, r.Outcome, codeOf(r))
 		m.noEffect(i, r)
 		m.failed(i, r)
-	case !isUndo && !done && r.NoEffect && m.def.Steps[i].PointOfNoReturn && s.Attempted() && s.NoEffect == 0 &&
+	case !isUndo && !done && r.NoEffect && m.def.Steps[i].PointOfNoReturn && s.Attempted() &&
+		s.NoEffect == 0 &&
 		(s.State == core.Pending || s.State == core.Failed): // P22a: after its Overdue
 		m.changed = true
 		m.proven(s)
@@ -184,7 +189,8 @@ func (m *model) progress(i int, r *message.Reply, stale bool) {
 	switch {
 	case stale, !m.alive(), s.State != core.Processing, d.MaxDuration == 0, s.StopBy <= m.now:
 		return
-	case s.Progress != nil && m.now < s.Progress.At.Add(min(30*core.Second, d.Timeout/4)) && r.Until <= s.CompleteBy.Add(min(30*core.Second, d.Timeout/4)):
+	case s.Progress != nil && m.now < s.Progress.At.Add(min(30*core.Second, d.Timeout/4)) &&
+		r.Until <= s.CompleteBy.Add(min(30*core.Second, d.Timeout/4)):
 		return
 	}
 	m.changed = true
@@ -202,13 +208,15 @@ func (m *model) progress(i int, r *message.Reply, stale bool) {
 // ended: an attempt that did not end done is kept, the last 16 of them, and those before are counted.
 func (m *model) ended(i int, outcome core.Outcome, code string) {
 	s := &m.t.Steps[i]
-	m.t.Attempts = append(slices.Clip(m.t.Attempts), core.Attempt{Step: s.Name, Number: s.Attempt, Undo: s.State == core.Compensating,
-		Agent: s.Agent, Began: s.ClaimedAt, Ended: m.now, Outcome: outcome, Code: code})
+	m.t.Attempts = append(slices.Clip(m.t.Attempts),
+		core.Attempt{Step: s.Name, Number: s.Attempt, Undo: s.State == core.Compensating,
+			Agent: s.Agent, Began: s.ClaimedAt, Ended: m.now, Outcome: outcome, Code: code})
 	if len(m.t.Attempts) <= 16 {
 		return
 	}
-	n := map[core.Outcome]*int{core.OutcomeFailed: &m.t.Earlier.Failed, core.OutcomeRetryLater: &m.t.Earlier.Later,
-		core.OutcomeOverdue: &m.t.Earlier.Overdue, core.OutcomeSuperseded: &m.t.Earlier.Superseded}
+	n := map[core.Outcome]*int{core.OutcomeFailed: &m.t.Earlier.Failed,
+		core.OutcomeRetryLater: &m.t.Earlier.Later,
+		core.OutcomeOverdue:    &m.t.Earlier.Overdue, core.OutcomeSuperseded: &m.t.Earlier.Superseded}
 	*n[m.t.Attempts[0].Outcome]++
 	m.t.Attempts = m.t.Attempts[1:]
 }
@@ -222,7 +230,8 @@ func codeOf(r *message.Reply) string {
 
 // uncounted is a reply of an agent that made no call which could have had an effect (P45).
 func uncounted(r *message.Reply) bool {
-	return r.Outcome == core.OutcomeRetryLater && r.Error != nil && (sick(r.Error.Code) || r.Error.Code == "not-yet")
+	return r.Outcome == core.OutcomeRetryLater && r.Error != nil &&
+		(sick(r.Error.Code) || r.Error.Code == "not-yet")
 }
 
 // sick is the code of an agent that cannot use its service.
@@ -319,7 +328,8 @@ func (m *model) failed(i int, r *message.Reply) {
 
 // policy: P19, and P42 of a step that the task goes on without.
 func (m *model) policy(i int, code string) {
-	if (m.def.Steps[i].OnFailure == core.OnFailureContinue || m.needless(m.def.Steps[i].Name)) && m.t.ProcessState == core.Processing {
+	if (m.def.Steps[i].OnFailure == core.OnFailureContinue || m.needless(m.def.Steps[i].Name)) &&
+		m.t.ProcessState == core.Processing {
 		m.goOn(i, code)
 		return
 	}
@@ -390,7 +400,8 @@ func (m *model) proven(s *core.Step) {
 
 func (m *model) pastReturn() bool { return pastReturn(m.def, m.t) }
 
-// pastReturn: a point of no return was claimed, and nothing proves since then that it had no effect (P22, P22a).
+// pastReturn: a point of no return was claimed, and nothing proves since then that it had no effect (P22,
+// P22a).
 func pastReturn(def *core.Definition, t *core.Task) bool {
 	for i := range t.Steps {
 		if s := &t.Steps[i]; def.Steps[i].PointOfNoReturn && s.Attempted() && s.NoEffect == 0 {
@@ -435,7 +446,8 @@ func (m *model) notifyFinished(s *core.Step) {
 }
 
 func (m *model) notifies(kind core.StatusKind) bool {
-	if kind == core.StatusClosed { // what ends an order that has failed goes where the failure was reported (P48)
+	// what ends an order that has failed goes where the failure was reported (P48)
+	if kind == core.StatusClosed {
 		kind = core.StatusFailed
 	}
 	return m.t.ReplyTo != "" && slices.Contains(m.def.Notify, kind)
@@ -532,7 +544,8 @@ func (m *model) wake(c *message.Control) {
 			return
 		}
 		m.claim(i)
-	case m.t.ProcessState == core.Processing && s.State == core.Waiting && m.now >= nextLook(m.def, m.t, i): // P34
+	case m.t.ProcessState == core.Processing && s.State == core.Waiting && m.now >= nextLook(m.def, m.t, i):
+		// P34
 		m.changed = true
 		if m.def.Steps[i].Answer != nil {
 			m.lookAtAnswers(i)
@@ -548,7 +561,8 @@ func (m *model) wake(c *message.Control) {
 		if m.undo(i) {
 			m.advance()
 		}
-	case m.t.ProcessState == core.Compensating && (s.State == core.Waiting || s.State == core.Pending || s.State == core.Failed || s.State == core.UndoWait):
+	case m.t.ProcessState == core.Compensating && (s.State == core.Waiting || s.State == core.Pending ||
+		s.State == core.Failed || s.State == core.UndoWait):
 		m.changed = m.advance()
 	}
 	if !m.changed {
@@ -593,11 +607,14 @@ func (m *model) forward(again ...int) bool {
 	changed := false
 	for {
 		skipped := false
-		claims := slices.DeleteFunc(slices.Clone(again), func(i int) bool { // one that has failed meanwhile is not claimed (P42)
+		// one that has failed meanwhile is not claimed (P42)
+		claims := slices.DeleteFunc(slices.Clone(again), func(i int) bool {
 			return m.t.Steps[i].State != core.Pending && m.t.Steps[i].State != core.Failed
 		})
 		for i := range m.t.Steps {
-			if s := &m.t.Steps[i]; m.needless(s.Name) && (s.State == core.Failed || s.State == core.Pending && s.Attempted()) { // P38
+			// P38
+			if s := &m.t.Steps[i]; m.needless(s.Name) && (s.State == core.Failed || s.State == core.Pending &&
+				s.Attempted()) {
 				s.FailureCode = core.CodeOvertaken
 				m.end(s, core.Compensated)
 				skipped, changed = true, true
@@ -649,9 +666,11 @@ func (m *model) forward(again ...int) bool {
 }
 
 func (m *model) environment(i int) core.Environment {
-	env := core.Environment{OrderID: m.t.OrderID, Run: m.t.Run, Order: m.content, Outputs: map[string]json.RawMessage{}, Failures: map[string]string{}}
+	env := core.Environment{OrderID: m.t.OrderID, Run: m.t.Run, Order: m.content,
+		Outputs: map[string]json.RawMessage{}, Failures: map[string]string{}}
 	env.Token = func(step, person string) (string, error) { // P39: made again with the key that the order has
-		return laterKeys.Token(m.t.TokenKey, m.t.OrderID, core.TokenOf{Run: m.t.Run, Step: step, Person: person})
+		return laterKeys.Token(m.t.TokenKey, m.t.OrderID,
+			core.TokenOf{Run: m.t.Run, Step: step, Person: person})
 	}
 	m.outcomes(i, env)
 	return env
@@ -671,8 +690,8 @@ func (m *model) outcomes(i int, into core.Environment) {
 	}
 }
 
-// claim: P1, P3, P6, P23. An input that fails is a failure of its step, before any of them is claimed. Waits that
-// are over at once come before all others, which are claimed when those have ended (P34).
+// claim: P1, P3, P6, P23. An input that fails is a failure of its step, before any of them is claimed. Waits
+// that are over at once come before all others, which are claimed when those have ended (P34).
 func (m *model) claim(steps ...int) (ended bool) {
 	for _, i := range steps {
 		if m.def.Steps[i].Fail != nil { // P50: its turn is its failure, without a claim
@@ -755,7 +774,8 @@ func (m *model) claimOne(i int, undo bool) {
 	m.post('r', s.Name, s.Attempt, 0)
 }
 
-// route: another agent than those whose attempts were not done lately, and the first whose wait none beats by 20 % (P44).
+// route: another agent than those whose attempts were not done lately, and the first whose wait none beats by
+// 20 % (P44).
 func (m *model) route(i int) string {
 	s, d := &m.t.Steps[i], &m.def.Steps[i]
 	names := d.AllAgents()
@@ -816,7 +836,8 @@ func (m *model) backward() (changed bool) {
 	for {
 		i := -1
 		for k := range m.t.Steps {
-			if s := &m.t.Steps[k]; s.Attempted() && s.State != core.Compensated && (i < 0 || s.First > m.t.Steps[i].First) {
+			if s := &m.t.Steps[k]; s.Attempted() && s.State != core.Compensated &&
+				(i < 0 || s.First > m.t.Steps[i].First) {
 				i = k
 			}
 		}
@@ -897,16 +918,19 @@ func (m *model) stop(phase core.Phase) {
 }
 
 func waits(s *core.Step) bool {
-	return s.State == core.Pending && s.Attempted() || s.State == core.Failed || s.State == core.UndoWait || s.State == core.Waiting
+	return s.State == core.Pending && s.Attempted() || s.State == core.Failed || s.State == core.UndoWait ||
+		s.State == core.Waiting
 }
 
-var endKinds = map[core.State]core.StatusKind{core.Processed: core.StatusCompleted, core.Error: core.StatusFailed,
+var endKinds = map[core.State]core.StatusKind{core.Processed: core.StatusCompleted,
+	core.Error:       core.StatusFailed,
 	core.Compensated: core.StatusUndone, core.Cancelled: core.StatusCancelled, core.Closed: core.StatusClosed}
 
 // enter is an end, or Error: what is to be reported, and by when (P11).
 func (m *model) enter(state core.State, phase core.Phase) {
 	t := m.t
-	t.ProcessState, t.Phase, t.Ended, t.EndCause, t.EndSeq, t.EndCommand, t.ResendAt = state, phase, m.now, m.cause, 0, 0, 0
+	t.ProcessState, t.Phase, t.Ended, t.EndCause, t.EndSeq, t.EndCommand, t.ResendAt = state, phase, m.now,
+		m.cause, 0, 0, 0
 	if m.notifies(endKinds[state]) {
 		t.StatusSeq++
 		t.EndSeq = t.StatusSeq
@@ -941,7 +965,8 @@ func (m *model) announce() {
 	}
 }
 
-// alerts: the operator is notified of an Error, and of an order that a failure has undone where its workflow says so (P11).
+// alerts: the operator is notified of an Error, and of an order that a failure has undone where its workflow
+// says so (P11).
 func alerts(def *core.Definition, t *core.Task) bool {
 	undone := t.ProcessState == core.Compensated && t.Why == core.WhyFailure
 	return t.ProcessState == core.Error || undone && def != nil && def.AlertUndone
@@ -973,7 +998,8 @@ func (m *model) again() {
 
 // stands: a claim whose request, or Wake, may be sent again (P12).
 func stands(t *core.Task, s *core.Step) bool {
-	return s.State == core.Compensating || (s.State == core.Processing || s.State == core.Waiting) && t.ProcessState == core.Processing
+	return s.State == core.Compensating || (s.State == core.Processing || s.State == core.Waiting) &&
+		t.ProcessState == core.Processing
 }
 
 // ofClaim is what a claim, or the last reminder, sends.
@@ -982,5 +1008,6 @@ func ofClaim(def *core.Definition, t *core.Task, i int, now core.Time) []mail {
 	if s.State != core.Waiting {
 		return []mail{{kind: 'r', step: s.Name, attempt: s.Attempt}}
 	}
-	return append(reminder(def, t, i, now), mail{kind: 'w', step: s.Name, attempt: s.Attempt, wakeAt: nextLook(def, t, i)})
+	return append(reminder(def, t, i, now),
+		mail{kind: 'w', step: s.Name, attempt: s.Attempt, wakeAt: nextLook(def, t, i)})
 }

@@ -63,7 +63,8 @@ func (m *model) answer(c *message.Control) {
 		return
 	}
 	for _, i := range counts {
-		forward := m.t.ProcessState == core.Processing || m.t.ProcessState == core.Error && m.t.Phase == core.Forward
+		forward := m.t.ProcessState == core.Processing || m.t.ProcessState == core.Error &&
+			m.t.Phase == core.Forward
 		if forward && m.t.Steps[i].State == core.Waiting {
 			m.lookAtAnswers(i)
 		}
@@ -132,7 +133,8 @@ func (m *model) takes(i int, c *message.Control) (yes, vote bool) {
 		return false, false
 	}
 	if v, decided := m.decidedAs(s); decided { // the same once more changes nothing
-		return string(v.Value) == string(c.Value) && (v.By != core.ByTimeout || string(v.Value) != "null"), false
+		return string(v.Value) == string(c.Value) && (v.By != core.ByTimeout || string(v.Value) != "null"),
+			false
 	}
 	a := s.Answers
 	if a == nil {
@@ -147,7 +149,8 @@ func (m *model) takes(i int, c *message.Control) (yes, vote bool) {
 	return vote, vote
 }
 
-// question is who may answer: as it was stored, or, before the claim, as it is known where it reads nothing that may still change (P36).
+// question is who may answer: as it was stored, or, before the claim, as it is known where it reads nothing
+// that may still change (P36).
 func (m *model) question(i int) *core.Answers {
 	s, d := &m.t.Steps[i], &m.def.Steps[i]
 	if s.Answers != nil && s.Answers.Need > 0 {
@@ -166,8 +169,8 @@ func (m *model) question(i int) *core.Answers {
 	return &core.Answers{}
 }
 
-// eventFits: the value of an event is kept where the reserve stays free beside it (P28). Within what the model does
-// not know it takes what the real task did.
+// eventFits: the value of an event is kept where the reserve stays free beside it (P28). Within what the
+// model does not know it takes what the real task did.
 func (m *model) eventFits(i int, c *message.Control) bool {
 	if m.room.limit == 0 {
 		return true
@@ -192,10 +195,12 @@ func (m *model) shaped(d *core.StepDefinition, value json.RawMessage) bool {
 	if d.Answer.Schema != nil && m.def.Expr.CheckAnswer(m.def.Index(d.Name), value) != nil {
 		return false
 	}
-	return d.Answer.Event != "" || json.Unmarshal(value, &text) == nil && slices.Contains(d.Answer.Values, text)
+	return d.Answer.Event != "" || json.Unmarshal(value, &text) == nil &&
+		slices.Contains(d.Answer.Values, text)
 }
 
-// may: who was excluded, or is not among those named, may not answer. Before the claim nothing is known of it.
+// may: who was excluded, or is not among those named, may not answer. Before the claim nothing is known of
+// it.
 func may(a *core.Answers, by string) bool {
 	return by != a.NotSelf && (len(a.Who) == 0 || slices.Contains(a.Who, by))
 }
@@ -246,7 +251,9 @@ func (m *model) asked(i int) (a *core.Answers, timeout core.Duration, ok bool) {
 		}
 	}
 	a = &core.Answers{Round: 1, Need: q.Need, Who: q.Who, NotSelf: q.NotSelf}
-	if n := len(q.Who); timeout <= 0 || timeout > longestWait || q.Need < 1 || n > 0 && n-len(slices.DeleteFunc(slices.Clone(q.Who), func(w string) bool { return w != q.NotSelf })) < q.Need {
+	if n := len(q.Who); timeout <= 0 || timeout > longestWait || q.Need < 1 || n > 0 &&
+		n-len(slices.DeleteFunc(slices.Clone(q.Who),
+			func(w string) bool { return w != q.NotSelf })) < q.Need {
 		return nil, 0, false
 	}
 	slices.Sort(a.Who)
@@ -322,8 +329,8 @@ func (m *model) remind(i int) bool {
 	return true
 }
 
-// reminder is the request of the last reminder: that of the ask once more, until the next one is due or its service may have
-// forgotten the key, and never after a move (P37).
+// reminder is the request of the last reminder: that of the ask once more, until the next one is due or its
+// service may have forgotten the key, and never after a move (P37).
 func reminder(def *core.Definition, t *core.Task, i int, now core.Time) []mail {
 	d, s := def.Steps[i].Answer, &t.Steps[i]
 	if d == nil || d.Remind == 0 || s.Answers == nil || s.Answers.RemindedAt == 0 || s.Answers.Moved {
@@ -335,7 +342,8 @@ func reminder(def *core.Definition, t *core.Task, i int, now core.Time) []mail {
 	}
 	call := &def.Steps[def.Index(d.Ask)]
 	agent := def.Agents[call.Agent]
-	if kept := max(agent.KeyRetention-agent.ClockSkew, call.Timeout); agent.KeyRetention > 0 && now >= s.Answers.RemindedAt.Add(kept) {
+	if kept := max(agent.KeyRetention-agent.ClockSkew, call.Timeout); agent.KeyRetention > 0 &&
+		now >= s.Answers.RemindedAt.Add(kept) {
 		return nil
 	}
 	return []mail{{kind: 'r', step: ask.Name, attempt: ask.Attempt}}
@@ -402,7 +410,8 @@ func differAnswers(want, got *core.Answers) string {
 		return ""
 	}
 	short := func(a *core.Answers) string {
-		text := fmt.Sprintf("round %d, reminder %d, to be sent again %v, need %d of %v but %q", a.Round, a.Reminded, a.RemindedAt != 0 && !a.Moved, a.Need, a.Who, a.NotSelf)
+		text := fmt.Sprintf("round %d, reminder %d, to be sent again %v, need %d of %v but %q", a.Round,
+			a.Reminded, a.RemindedAt != 0 && !a.Moved, a.Need, a.Who, a.NotSelf)
 		for _, v := range a.Votes {
 			text += fmt.Sprintf(", %s: %s", v.By, v.Value)
 		}
@@ -414,7 +423,8 @@ func differAnswers(want, got *core.Answers) string {
 	return differVerdicts(want.Verdicts, got.Verdicts)
 }
 
-// answers holds a step that is answered to what is true of every one (P35 to P37), whatever led to the commit.
+// answers holds a step that is answered to what is true of every one (P35 to P37), whatever led to the
+// commit.
 func (m *move) answers(was, s *core.Step) {
 	m.did("P35", "P36")
 	if s.FailureCount > 0 || s.InFlight() {
@@ -456,7 +466,8 @@ func verdictsOf(s *core.Step) []core.Verdict {
 	return s.Answers.Verdicts
 }
 
-// votes: an accepted answer is never lost, and each person has one (P35, P36). At the claim those go who may not answer.
+// votes: an accepted answer is never lost, and each person has one (P35, P36). At the claim those go who may
+// not answer.
 func (m *move) votes(was, s *core.Step, decided bool) {
 	if was.Answers == nil || was.Answers.Round != s.Answers.Round || m.before.Run != m.after.Run {
 		return
@@ -487,8 +498,10 @@ func (m *move) decidedInTime(was, s *core.Step, d *core.Decided, decided bool) {
 	at := was.WakeAt
 	switch {
 	case d.By == core.ByTimeout && core.Time(m.w.start+m.w.now+m.w.skew()) < at:
-		m.fail("P37", "the time for an answer to step %s was over at %s by the true time, and it is waited for until %s", s.Name, core.Time(m.w.start+m.w.now), at)
-	case d.By == core.ByTimeout && m.w.quiescing && m.w.driver == nil && m.before.ProcessState == core.Processing:
+		m.fail("P37",
+			"the time for an answer to step %s was over at %s by the true time, and it is waited for until %s", s.Name, core.Time(m.w.start+m.w.now), at)
+	case d.By == core.ByTimeout && m.w.quiescing && m.w.driver == nil &&
+		m.before.ProcessState == core.Processing:
 		m.prompt(s, at)
 	}
 }
@@ -508,8 +521,8 @@ func answersTo(def *core.Definition) (all []*core.StepDefinition) {
 	return all
 }
 
-// answering lets people answer: some before the step is asked, some late, twice, for another round or run, and
-// with a value that is none.
+// answering lets people answer: some before the step is asked, some late, twice, for another round or run,
+// and with a value that is none.
 func (w *simulation) answering(o *order) {
 	if len(answersTo(w.def)) == 0 {
 		return
@@ -540,10 +553,12 @@ func (w *simulation) reply(o *order) {
 	w.instruct(o, *c, w.embedded || w.choose("by", o.id, 2, 0.5) == 1)
 }
 
-// answer is that of a person who looks at the order. The next one is of another person, and says something else.
+// answer is that of a person who looks at the order. The next one is of another person, and says something
+// else.
 func (w *simulation) answer(o *order, t *core.Task) *message.Control {
 	o.commands++
-	c := &message.Control{Schema: message.Schema, Kind: message.Answer, OrderID: o.id, ID: fmt.Sprintf("%s-c%d", o.id, o.commands), Round: 1}
+	c := &message.Control{Schema: message.Schema, Kind: message.Answer, OrderID: o.id,
+		ID: fmt.Sprintf("%s-c%d", o.id, o.commands), Round: 1}
 	def := w.def
 	if t != nil && !t.IsTombstone() {
 		def, c.Run = w.defOf(t), t.Run
@@ -564,8 +579,10 @@ func (w *simulation) answer(o *order, t *core.Task) *message.Control {
 	if d.Answer.Event != "" {
 		values = []string{"one", "two"}
 	}
-	c.Value, _ = json.Marshal(values[(o.commands-1+w.choose("answer", o.id+"/value", len(values), 0.5))%len(values)])
-	if d.Answer.Schema != nil && d.Answer.TimeoutValue != nil && w.choose("answer", o.id+"/shape", 2, 0.5) == 0 {
+	c.Value, _ = json.Marshal(
+		values[(o.commands-1+w.choose("answer", o.id+"/value", len(values), 0.5))%len(values)])
+	if d.Answer.Schema != nil && d.Answer.TimeoutValue != nil &&
+		w.choose("answer", o.id+"/shape", 2, 0.5) == 0 {
 		c.Value = d.Answer.TimeoutValue // the one value that is known to have the event's shape
 	}
 	return c

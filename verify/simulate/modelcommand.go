@@ -103,8 +103,10 @@ func (m *model) command(c *message.Control) {
 			return
 		}
 		m.changed = true
-		m.t = &core.Task{OrderID: c.OrderID, ProcessState: core.Cancelled, Why: core.WhyCancel, CancelAsked: true, Command: 1,
-			Ended: m.now, EndCause: "cancel/0", Verdicts: []core.Verdict{{ID: c.ID, Command: "cancel", Accepted: true}}}
+		m.t = &core.Task{OrderID: c.OrderID, ProcessState: core.Cancelled, Why: core.WhyCancel,
+			CancelAsked: true, Command: 1,
+			Ended: m.now, EndCause: "cancel/0",
+			Verdicts: []core.Verdict{{ID: c.ID, Command: "cancel", Accepted: true}}}
 		return
 	}
 	if yes, known := m.verdict(c.ID); known {
@@ -208,7 +210,8 @@ func (m *model) judge(c *message.Control) (yes bool, act func()) {
 		return t.Terminal() && t.ResendAt == 0, func() { m.erase(c) }
 	}
 	i := slices.IndexFunc(t.Steps, func(s core.Step) bool { return s.Name == c.Step })
-	if !inError || i < 0 || !m.resolvable(i) || c.Fact == core.Happened && t.Phase == core.Undoing && m.def.Steps[i].PointOfNoReturn {
+	if !inError || i < 0 || !m.resolvable(i) || c.Fact == core.Happened && t.Phase == core.Undoing &&
+		m.def.Steps[i].PointOfNoReturn {
 		return false, nil
 	}
 	if len(c.Output) > 0 && !m.outputStated(i, c) {
@@ -223,7 +226,8 @@ func (m *model) judgeResubmit(c *message.Control) (yes bool, act func()) {
 	if !inError && m.t.ProcessState != core.Compensated {
 		return false, nil
 	}
-	moves := c.Definition != "" && (m.target(c.Definition) == nil || m.target(c.Definition).Hash != m.t.Definition)
+	moves := c.Definition != "" &&
+		(m.target(c.Definition) == nil || m.target(c.Definition).Hash != m.t.Definition)
 	if moves && !m.movable(c) {
 		return false, nil
 	}
@@ -250,15 +254,18 @@ func (m *model) judgeResubmit(c *message.Control) (yes bool, act func()) {
 	}
 }
 
-// correctable: P51, what has been asked under a key is asked with another input only where nothing can have come of it.
+// correctable: P51, what has been asked under a key is asked with another input only where nothing can have
+// come of it.
 func (m *model) correctable(c *message.Control) bool {
 	i := m.def.Index(c.Step)
 	if i < 0 || m.def.Steps[i].Agent == "" || m.t.Phase == core.Undoing && m.t.ProcessState == core.Error {
 		return false
 	}
 	s := &m.t.Steps[i]
-	remembered := s.Resolved != nil && s.Resolved.Fact == core.Undone && s.Resolved.At > s.ClaimedAt && m.def.Steps[i].Grade != core.Plain
-	if m.t.ProcessState == core.Error && (s.State != core.Failed && s.State != core.Pending || s.Attempted() && (!withoutEffect(s) || remembered)) {
+	remembered := s.Resolved != nil && s.Resolved.Fact == core.Undone && s.Resolved.At > s.ClaimedAt &&
+		m.def.Steps[i].Grade != core.Plain
+	if m.t.ProcessState == core.Error && (s.State != core.Failed && s.State != core.Pending ||
+		s.Attempted() && (!withoutEffect(s) || remembered)) {
 		return false
 	}
 	s.Corrected = m.corrected(c)
@@ -286,7 +293,8 @@ func (m *model) target(definition string) *core.Definition {
 func (m *model) movable(c *message.Control) bool {
 	t, to := m.t, m.target(c.Definition)
 	state := t.ProcessState
-	if to == nil || t.ResendAt != 0 || state != core.Error && state != core.Compensated && state != core.Processing {
+	if to == nil || t.ResendAt != 0 || state != core.Error && state != core.Compensated &&
+		state != core.Processing {
 		return false
 	}
 	begun := func(s *core.Step) bool {
@@ -305,12 +313,16 @@ func (m *model) movable(c *message.Control) bool {
 			return false
 		}
 		e := &to.Steps[n]
-		same := (d.Wait == nil) == (e.Wait == nil) && (d.Fail == nil) == (e.Fail == nil) && slices.Equal(d.AllAgents(), e.AllAgents()) && d.Operation == e.Operation && undoOf(d) == undoOf(e) && d.Grade == e.Grade &&
+		same := (d.Wait == nil) == (e.Wait == nil) && (d.Fail == nil) == (e.Fail == nil) &&
+			slices.Equal(d.AllAgents(), e.AllAgents()) && d.Operation == e.Operation &&
+			undoOf(d) == undoOf(e) && d.Grade == e.Grade &&
 			d.PointOfNoReturn == e.PointOfNoReturn && d.OnFailure == e.OnFailure
-		if (d.Answer == nil) != (e.Answer == nil) || d.Answer != nil && (d.Answer.Event != e.Answer.Event || !slices.Equal(d.Answer.Values, e.Answer.Values) || d.Answer.Refuse != e.Answer.Refuse) {
+		if (d.Answer == nil) != (e.Answer == nil) || d.Answer != nil && (d.Answer.Event != e.Answer.Event ||
+			!slices.Equal(d.Answer.Values, e.Answer.Values) || d.Answer.Refuse != e.Answer.Refuse) {
 			return false
 		}
-		if !same || d.Wait == nil && d.Answer == nil && string(d.Input) != string(e.Input) && !withoutEffect(s) {
+		if !same || d.Wait == nil && d.Answer == nil && string(d.Input) != string(e.Input) &&
+			!withoutEffect(s) {
 			return false
 		}
 		for _, name := range e.After {
@@ -355,7 +367,8 @@ func (m *model) move(definition string) {
 		s := core.Step{Name: to.Steps[i].Name, State: core.Pending, Attempt: gone[to.Steps[i].Name]}
 		if was := t.Step(s.Name); was != nil {
 			s = *was
-			if d, e := &m.def.Steps[m.def.Index(s.Name)], &to.Steps[i]; (d.Agent == "") != (e.Agent == "") || d.Operation != e.Operation || string(d.Input) != string(e.Input) {
+			if d, e := &m.def.Steps[m.def.Index(s.Name)], &to.Steps[i]; (d.Agent == "") != (e.Agent == "") ||
+				d.Operation != e.Operation || string(d.Input) != string(e.Input) {
 				s.Corrected = nil // P51
 			}
 		}
@@ -372,7 +385,8 @@ func (m *model) move(definition string) {
 	}
 	kept := slices.Clone(t.Attempts)
 	for i, a := range kept {
-		if was := m.def.Index(a.Step); a.Agent == "" && was >= 0 && m.agentIn(to, a.Step) != m.def.Steps[was].Agent {
+		if was := m.def.Index(a.Step); a.Agent == "" && was >= 0 &&
+			m.agentIn(to, a.Step) != m.def.Steps[was].Agent {
 			kept[i].Agent = m.def.Steps[was].Agent
 		}
 	}
@@ -389,7 +403,8 @@ func (m *model) move(definition string) {
 // askOn: P37, an open question of a task that goes forward gets the times of the new definition.
 func (m *model) askOn() {
 	for i := range m.t.Steps {
-		if m.t.ProcessState == core.Processing && m.def.Steps[i].Answer != nil && m.t.Steps[i].State == core.Waiting {
+		if m.t.ProcessState == core.Processing && m.def.Steps[i].Answer != nil &&
+			m.t.Steps[i].State == core.Waiting {
 			m.askAgain(i)
 		}
 	}
@@ -468,7 +483,8 @@ func (m *model) erase(c *message.Control) {
 		s := &t.Steps[i]
 		s.Output = nil
 		if s.Corrected != nil {
-			s.Corrected = &core.Corrected{Command: s.Corrected.Command, By: s.Corrected.By, At: s.Corrected.At}
+			s.Corrected = &core.Corrected{Command: s.Corrected.Command, By: s.Corrected.By,
+				At: s.Corrected.At}
 		}
 		if s.Progress != nil {
 			s.Progress = &core.StepProgress{Percent: s.Progress.Percent, At: s.Progress.At}
@@ -483,7 +499,8 @@ func (m *model) erase(c *message.Control) {
 // leave takes the task out of its end.
 func (m *model) leave(state core.State, why core.Why) {
 	t := m.t
-	t.ProcessState, t.Phase, t.Why, t.Ended, t.EndCause, t.EndSeq, t.EndCommand, t.ResendAt = state, "", why, 0, "", 0, 0, 0
+	t.ProcessState, t.Phase, t.Why, t.Ended, t.EndCause, t.EndSeq, t.EndCommand, t.ResendAt = state, "", why,
+		0, "", 0, 0, 0
 }
 
 // turn goes on with the undo: every wait ends (P9a), undo failures count anew.
@@ -613,7 +630,8 @@ func (m *model) renew(c *message.Control) {
 // resolvable: in doubt, and no agent can be at work on it.
 func (m *model) resolvable(i int) bool {
 	s := &m.t.Steps[i]
-	return s.State != core.Waiting && m.def.Steps[i].Answer == nil && s.Attempted() && waits(s) && m.now > s.LastStop().Add(m.def.Agents[m.def.Steps[i].Agent].ClockSkew)
+	return s.State != core.Waiting && m.def.Steps[i].Answer == nil && s.Attempted() && waits(s) &&
+		m.now > s.LastStop().Add(m.def.Agents[m.def.Steps[i].Agent].ClockSkew)
 }
 
 // outputStated: of a step that becomes Processed, and only what fits.
@@ -686,7 +704,8 @@ func (m *model) overdue(i int) {
 	m.cause = "overdue/" + s.Name + "/" + itoa(s.Attempt)
 	state := m.t.ProcessState
 	switch {
-	case s.State == core.Processing && state == core.Processing && s.Progress == nil && m.queueing(d.AskedAgent(s)),
+	case s.State == core.Processing && state == core.Processing && s.Progress == nil &&
+		m.queueing(d.AskedAgent(s)),
 		s.State == core.Compensating && state != core.Error && m.queueing(d.AskedAgent(s)):
 		m.queued(i)
 	case s.State == core.Processing && state != core.Processing:

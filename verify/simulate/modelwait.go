@@ -13,8 +13,8 @@ const (
 	longestDelay = 900 * core.Second
 )
 
-// spanOfWait is between what and what a wait ends that is claimed now: the share of its spread is free. It is not
-// ok where until is no time, or lies too far ahead (P34).
+// spanOfWait is between what and what a wait ends that is claimed now: the share of its spread is free. It is
+// not ok where until is no time, or lies too far ahead (P34).
 func (m *model) spanOfWait(i int) (from, to core.Time, ok bool) {
 	d := &m.def.Steps[i]
 	from = m.now.Add(d.Wait.For)
@@ -122,7 +122,8 @@ func longest(all []*core.Definition) (most int64) {
 	return most
 }
 
-// outlasts has faults go on while an order waits, and for ten minutes after it, so that they meet what comes then.
+// outlasts has faults go on while an order waits, and for ten minutes after it, so that they meet what comes
+// then.
 func (w *simulation) outlasts() bool {
 	if !w.through {
 		return false
@@ -149,16 +150,19 @@ func (m *move) wait(was, s *core.Step) {
 	case s.InFlight() || s.State == core.UndoWait:
 		m.fail("P33", "step %s waits and is %s, as if an agent were asked", s.Name, s.State)
 	case s.FailureCount > 0 || s.UndoFailures > 0:
-		m.fail("P33", "step %s waits, and has %d failures and %d of its undo", s.Name, s.FailureCount, s.UndoFailures)
+		m.fail("P33", "step %s waits, and has %d failures and %d of its undo", s.Name, s.FailureCount,
+			s.UndoFailures)
 	case s.State == core.Waiting && t.Terminal() && t.ProcessState != core.Closed:
 		m.fail("P33", "the order is %s, and step %s still waits", t.ProcessState, s.Name)
-	case s.State == core.Waiting && (t.ProcessState == core.Processing || t.ProcessState == core.Compensating) && s.CompleteBy == 0 && !m.undecided(was):
+	case s.State == core.Waiting && (t.ProcessState == core.Processing ||
+		t.ProcessState == core.Compensating) && s.CompleteBy == 0 && !m.undecided(was):
 		m.fail("P33", "step %s waits, and has no time at which the Supervisor looks at it", s.Name)
 	}
 	claim := s.Name + "/" + itoa(s.Attempt)
 	if s.State == core.Waiting {
 		if at, known := seen.wakes[claim]; known && s.WakeAt != at && s.WakeAt != 0 {
-			m.fail("P34", "step %s, attempt %d, was to wait until %s, and waits until %s", s.Name, s.Attempt, at, s.WakeAt)
+			m.fail("P34", "step %s, attempt %d, was to wait until %s, and waits until %s", s.Name, s.Attempt,
+				at, s.WakeAt)
 		} else if !known {
 			seen.wakes[claim] = s.WakeAt
 		}
@@ -175,13 +179,16 @@ func (m *move) wait(was, s *core.Step) {
 	case s.FinishedAt < at:
 		m.fail("P34", "step %s ended at %s, and waits until %s", s.Name, s.FinishedAt, at)
 	case core.Time(m.w.start+m.w.now+m.w.skew()) < at:
-		m.fail("P34", "step %s ended at %s by the true time, and waits until %s", s.Name, core.Time(m.w.start+m.w.now), at)
-	case m.w.quiescing && m.w.driver == nil && m.before.ProcessState == core.Processing: // else a Resubmit took the order up, and ended it
+		m.fail("P34", "step %s ended at %s by the true time, and waits until %s", s.Name,
+			core.Time(m.w.start+m.w.now), at)
+	case m.w.quiescing && m.w.driver == nil && m.before.ProcessState == core.Processing:
+		// else a Resubmit took the order up, and ended it
 		m.prompt(s, at)
 	}
 }
 
-// undecided: the undo has taken the task out of Error, which clears the times; what undoes the step comes next.
+// undecided: the undo has taken the task out of Error, which clears the times; what undoes the step comes
+// next.
 func (m *move) undecided(was *core.Step) bool {
 	return m.after.ProcessState == core.Compensating && was.CompleteBy == 0
 }
@@ -189,7 +196,9 @@ func (m *move) undecided(was *core.Step) bool {
 // prompt: once faults are over a wait ends by its Wake, or by the next sweep after the grace (P33).
 func (m *move) prompt(s *core.Step, at core.Time) {
 	since := max(int64(at)-m.w.start, m.w.quiescedAt, m.o.seen.forwardAt)
-	if late := m.w.now - since - int64(m.def.Grace); late > 2*(tick+visibility) { // a lease, or a message, of who stood still last must run out
-		m.fail("P34", "step %s was to wait until %s, and ended %d ms after it could have, without faults", s.Name, at, late)
+	// a lease, or a message, of who stood still last must run out
+	if late := m.w.now - since - int64(m.def.Grace); late > 2*(tick+visibility) {
+		m.fail("P34", "step %s was to wait until %s, and ended %d ms after it could have, without faults",
+			s.Name, at, late)
 	}
 }

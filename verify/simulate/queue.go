@@ -157,7 +157,8 @@ func (q *queue) take(l *letter) bool {
 
 func (q *queue) delivery(l *letter) port.Delivery {
 	return port.Delivery{
-		Message: l.message, ID: strconv.Itoa(l.id), Receipt: strconv.Itoa(l.id) + "/" + strconv.Itoa(l.receipt),
+		Message: l.message, ID: strconv.Itoa(l.id), Receipt: strconv.Itoa(l.id) + "/" +
+			strconv.Itoa(l.receipt),
 		Received: l.received, SentAt: time.UnixMilli(q.w.start + l.sent).UTC(),
 	}
 }
@@ -229,8 +230,10 @@ func (w *simulation) tooLarge(m port.Message) bool {
 	switch v := m.Value.(type) {
 	case *message.Request:
 		s := w.cur.sight(v.OrderID)
-		s.refused = append(s.refused, &message.Reply{Schema: message.Schema, OrderID: v.OrderID, Run: v.Run, Step: v.Step, Attempt: v.Attempt,
-			Operation: v.Operation, Outcome: core.OutcomeFailed, Error: &message.ReplyError{Code: "input-too-large"}})
+		s.refused = append(s.refused, &message.Reply{Schema: message.Schema, OrderID: v.OrderID, Run: v.Run,
+			Step: v.Step, Attempt: v.Attempt,
+			Operation: v.Operation, Outcome: core.OutcomeFailed,
+			Error: &message.ReplyError{Code: "input-too-large"}})
 		return true
 	case *message.Status:
 		return v.Seq > 0 && v.Code != short

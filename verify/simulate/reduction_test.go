@@ -42,22 +42,25 @@ func stored(t *core.Task) string {
 	if t == nil {
 		return "none"
 	}
-	text := fmt.Sprintf("%s %s %s run %d command %d reported %v", t.ProcessState, t.Phase, t.Why, t.Run, t.Command, t.ResendAt == 0)
+	text := fmt.Sprintf("%s %s %s run %d command %d reported %v", t.ProcessState, t.Phase, t.Why, t.Run,
+		t.Command, t.ResendAt == 0)
 	for i := range t.Steps {
 		s := &t.Steps[i]
-		text += fmt.Sprintf(", %s %s %d/%d failures %d/%d", s.Name, s.State, s.Attempt, s.First, s.FailureCount, s.UndoFailures)
+		text += fmt.Sprintf(", %s %s %d/%d failures %d/%d", s.Name, s.State, s.Attempt, s.First,
+			s.FailureCount, s.UndoFailures)
 	}
 	return text
 }
 
-// TestNothingIsLost: with every call interleaved with every other the same documents are stored, the
-// same effects stand at each of them, and the same ends are reached as with handlers taken as blocks of calls.
+// TestNothingIsLost: with every call interleaved with every other the same documents are stored, the same
+// effects stand at each of them, and the same ends are reached as with handlers taken as blocks of calls.
 func TestNothingIsLost(t *testing.T) {
 	for _, x := range []struct {
 		name   string
 		faults int
 	}{
-		{"fenced: at once", 0}, {"plain: in a row", 0}, {"the second is skipped", 0}, {"fenced: stopped, resolved, resubmitted", 0},
+		{"fenced: at once", 0}, {"plain: in a row", 0}, {"the second is skipped", 0},
+		{"fenced: stopped, resolved, resubmitted", 0},
 		{"idempotent: in a row, cancelled", 0},
 	} {
 		s := scopeNamed(t, x.name)
@@ -80,7 +83,8 @@ func TestNothingIsLost(t *testing.T) {
 		if new > 0 {
 			t.Errorf("%s, with %d faults: %d outcomes that cannot be", x.name, x.faults, new)
 		}
-		t.Logf("%s, with %d faults: %d outcomes, in %d states instead of %d", x.name, x.faults, len(all), few, many)
+		t.Logf("%s, with %d faults: %d outcomes, in %d states instead of %d", x.name, x.faults, len(all), few,
+			many)
 	}
 }
 
@@ -94,8 +98,8 @@ func scopeNamed(t *testing.T, name string) Scope {
 	return all[i]
 }
 
-// TestEntangledHandlersConflict: blocks of calls do not hide what they are about. Two Schedulers still meet at
-// one document, and a copy of a request still meets the first one at its ledger.
+// TestEntangledHandlersConflict: blocks of calls do not hide what they are about. Two Schedulers still meet
+// at one document, and a copy of a request still meets the first one at its ledger.
 func TestEntangledHandlersConflict(t *testing.T) {
 	for name, what := range map[string]string{"fenced: at once": "conflict", "plain: in a row": "conflict"} {
 		s := scopeNamed(t, name)
@@ -137,7 +141,8 @@ func TestSnapshot(t *testing.T) {
 				compared++
 				before := d.state()
 				c := d.w.snapshot()
-				if shared := sharedParts(reflect.ValueOf(d.w), reflect.ValueOf(c), "simulation", map[[2]uintptr]bool{}); shared != "" {
+				if shared := sharedParts(reflect.ValueOf(d.w), reflect.ValueOf(c), "simulation",
+					map[[2]uintptr]bool{}); shared != "" {
 					t.Fatalf("%s: a snapshot shares %s with its world", s.Name, shared)
 				}
 				one, other := onwards(c.snapshot().driver, 5), onwards(c.snapshot().driver, 5)
@@ -169,8 +174,10 @@ func onwards(d *driver, n int) (states []uint64) {
 
 // unchanging are the parts that are never changed in place.
 var unchanging = []reflect.Type{
-	reflect.TypeFor[*core.Definition](), reflect.TypeFor[[]*core.Definition](), reflect.TypeFor[*core.Task](), reflect.TypeFor[*Scope](), reflect.TypeFor[Chooser](), reflect.TypeFor[Scenario](),
-	reflect.TypeFor[map[string]trait](), reflect.TypeFor[map[string]core.Duration](), reflect.TypeFor[[]byte](), reflect.TypeFor[*[callCount]float64](),
+	reflect.TypeFor[*core.Definition](), reflect.TypeFor[[]*core.Definition](), reflect.TypeFor[*core.Task](),
+	reflect.TypeFor[*Scope](), reflect.TypeFor[Chooser](), reflect.TypeFor[Scenario](),
+	reflect.TypeFor[map[string]trait](), reflect.TypeFor[map[string]core.Duration](),
+	reflect.TypeFor[[]byte](), reflect.TypeFor[*[callCount]float64](),
 }
 
 // sharedParts finds a map, a slice or a pointer that both hold; "" where there is none.
@@ -186,7 +193,8 @@ func sharedParts(a, b reflect.Value, path string, seen map[[2]uintptr]bool) stri
 		if a.IsNil() || b.IsNil() {
 			return ""
 		}
-		if a.Kind() != reflect.Pointer && (a.Len() == 0 || a.Kind() == reflect.Slice && a.Type().Elem().Kind() == reflect.String) {
+		if a.Kind() != reflect.Pointer &&
+			(a.Len() == 0 || a.Kind() == reflect.Slice && a.Type().Elem().Kind() == reflect.String) {
 			return ""
 		}
 		if a.Pointer() == b.Pointer() {
@@ -229,7 +237,8 @@ func sharedParts(a, b reflect.Value, path string, seen map[[2]uintptr]bool) stri
 // going the whole way, and goes on in the same way.
 func TestStandingHandlerGoesOn(t *testing.T) {
 	compared := 0
-	for _, name := range []string{"fenced: in a row, cancelled", "plain: at once", "idempotent: stopped, undone, resubmitted"} {
+	for _, name := range []string{"fenced: in a row, cancelled", "plain: at once",
+		"idempotent: stopped, undone, resubmitted"} {
 		s := scopeNamed(t, name)
 		x := newExploring(&s, 1)
 		rng := rand.New(rand.NewPCG(3, 5)) //nolint:gosec // not for secrets
@@ -237,7 +246,8 @@ func TestStandingHandlerGoesOn(t *testing.T) {
 			at := &place{}
 			d := newDriver(newSimulation(s.Scenario, Plain{}), &s)
 			for n := range 45 {
-				acts := slices.DeleteFunc(slices.Clone(d.enabled()), func(a action) bool { return a.costs() && (a.kind != freezes || n > 40) })
+				acts := slices.DeleteFunc(slices.Clone(d.enabled()),
+					func(a action) bool { return a.costs() && (a.kind != freezes || n > 40) })
 				if frozen := slices.IndexFunc(acts, func(a action) bool { return a.kind == freezes }); frozen >= 0 && rng.IntN(12) == 0 {
 					acts = acts[frozen : frozen+1]
 				} else {
@@ -268,18 +278,22 @@ func TestStandingHandlerGoesOn(t *testing.T) {
 	}
 }
 
-// TestEveryFieldIsHashedOrArgued: a field of a task, a step or a message that is new has to be hashed, or left out
-// for a reason that is written down.
+// TestEveryFieldIsHashedOrArgued: a field of a task, a step or a message that is new has to be hashed, or
+// left out for a reason that is written down.
 func TestEveryFieldIsHashedOrArgued(t *testing.T) {
 	for _, x := range []struct {
 		of     reflect.Type
 		fields int
 	}{
-		{reflect.TypeFor[core.Task](), 45}, {reflect.TypeFor[core.Step](), 34}, {reflect.TypeFor[message.Reply](), 16},
-		{reflect.TypeFor[core.SendRequest](), 19}, {reflect.TypeFor[message.Control](), 21}, {reflect.TypeFor[service](), 14},
+		{reflect.TypeFor[core.Task](), 45}, {reflect.TypeFor[core.Step](), 34},
+		{reflect.TypeFor[message.Reply](), 16},
+		{reflect.TypeFor[core.SendRequest](), 19}, {reflect.TypeFor[message.Control](), 21},
+		{reflect.TypeFor[service](), 14},
 	} {
 		if n := x.of.NumField(); n != x.fields {
-			t.Errorf("%s has %d fields and had %d: see whether state.go has to hash the new one, and what to leave out", x.of, n, x.fields)
+			t.Errorf(
+				"%s has %d fields and had %d: see whether state.go has to hash the new one, and what to "+
+					"leave out", x.of, n, x.fields)
 		}
 	}
 }

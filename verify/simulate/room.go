@@ -127,7 +127,8 @@ func (m *model) keepsReserve(moved *core.Task, command string) bool {
 	case need-vague > m.room.limit:
 		return false
 	}
-	return m.real != nil && slices.ContainsFunc(m.real.Verdicts, func(v core.Verdict) bool { return v.ID == command && v.Accepted })
+	return m.real != nil && slices.ContainsFunc(m.real.Verdicts,
+		func(v core.Verdict) bool { return v.ID == command && v.Accepted })
 }
 
 // needs is what the longest document of a task takes, without the output of the step but; it is exact but for
@@ -135,7 +136,8 @@ func (m *model) keepsReserve(moved *core.Task, command string) bool {
 func (m *model) needs(t *core.Task, but int) (need, vague int) {
 	need, vague = m.room.least[t.Definition]+len(t.OrderID)+len(t.ReplyTo), 60
 	for k := range t.Steps {
-		if a := t.Steps[k].Answers; a != nil { // what is decided stands in the reserve, as far as the value of an event is short
+		// what is decided stands in the reserve, as far as the value of an event is short
+		if a := t.Steps[k].Answers; a != nil {
 			vague += 60
 			for _, v := range a.Verdicts {
 				if need += len(v.Reason); !v.Accepted && v.Reason == "" {
@@ -173,17 +175,22 @@ func (m *move) fits() {
 	for i := range b.Verdicts {
 		for k := range t.Verdicts {
 			// whether an ID may be refused that was accepted is P5
-			if v, w := &b.Verdicts[i], &t.Verdicts[k]; v.ID == w.ID && v.Reason != w.Reason && w.Accepted == v.Accepted && m.kept(i) {
+			if v, w := &b.Verdicts[i], &t.Verdicts[k]; v.ID == w.ID && v.Reason != w.Reason &&
+				w.Accepted == v.Accepted && m.kept(i) {
 				m.fail("P28", "command %s was answered %q, and now %q", v.ID, v.Reason, w.Reason)
 			}
 		}
 	}
 	if t.Ended == b.Ended && t.EndSeq == b.EndSeq && t.ProcessState == b.ProcessState && t.Erased == nil &&
-		(t.EndStep != b.EndStep || t.EndCode != b.EndCode || t.EndText != b.EndText || string(t.Output) != string(b.Output)) {
-		m.fail("P28", "its end was reported with %q (%q), and reads %q (%q) now", b.EndCode, b.EndText, t.EndCode, t.EndText)
+		(t.EndStep != b.EndStep || t.EndCode != b.EndCode || t.EndText != b.EndText ||
+			string(t.Output) != string(b.Output)) {
+		m.fail("P28", "its end was reported with %q (%q), and reads %q (%q) now", b.EndCode, b.EndText,
+			t.EndCode, t.EndText)
 	}
-	if cut := m.cut(); cut > 0 && t.Erased == nil && len(m.record.Document)+cut+200 <= limit && len(m.w.cur.sight(t.OrderID).events(m.w.cur)) < 2 {
-		m.fail("P28", "%d bytes of texts were cut, and its document has %d bytes of %d", cut, len(m.record.Document), limit)
+	if cut := m.cut(); cut > 0 && t.Erased == nil && len(m.record.Document)+cut+200 <= limit &&
+		len(m.w.cur.sight(t.OrderID).events(m.w.cur)) < 2 {
+		m.fail("P28", "%d bytes of texts were cut, and its document has %d bytes of %d", cut,
+			len(m.record.Document), limit)
 	}
 }
 
@@ -191,7 +198,8 @@ func (m *move) fits() {
 func (m *move) cut() (n int) {
 	for i := range m.after.Steps {
 		was, e := m.before.Step(m.after.Steps[i].Name), m.after.Steps[i].Error
-		if was != nil && was.Error != nil && e != nil && was.Error.At == e.At && was.Error.Message != "" && e.Message == "" {
+		if was != nil && was.Error != nil && e != nil && was.Error.At == e.At && was.Error.Message != "" &&
+			e.Message == "" {
 			text, _ := json.Marshal(was.Error.Message) // a string
 			n += len(text)
 		}

@@ -53,13 +53,16 @@ var rules = []Covered{
 	{"P36", []string{"P36", "P5"}, ""},
 	{"P37", []string{"P37", "P33"}, ""},
 	{"P39", []string{"P12"}, ""},
-	{"P40", []string{"P40", "5"}, ""}, // by invariants alone: no model is held against the tasks of a run with children
+	// by invariants alone: no model is held against the tasks of a run with children
+	{"P40", []string{"P40", "5"}, ""},
 	{"P41", []string{"P41", "8"}, ""},
 	{"P42", []string{"P42", "7", "P15", "P16"}, ""},
 	{"P43", []string{"P43", "P15"}, ""},
 	{"P44", []string{"P44", "P15"}, ""},
 	{"P45", []string{"P45", "P15"}, ""},
-	{"P46", nil, "the order in which a queue hands out its messages is drawn at random, as SQS gives none; dev/memory and dev/embedded test it"},
+	{"P46", nil,
+		"the order in which a queue hands out its messages is drawn at random, as SQS gives none; " +
+			"dev/memory and dev/embedded test it"},
 	{"P48", []string{"P48", "6", "18"}, ""},
 	{"P49", []string{"P49", "14"}, ""},
 	{"P50", []string{"P50", "P15"}, ""},

@@ -67,7 +67,8 @@ func TestWhoseItIs(t *testing.T) {
 	def := simulate.Drawn(1)
 	d := &def.Steps[0]
 	d.Grade = core.Fenced
-	honest := simulate.Services{d.Agent: {Grade: core.Fenced, Latency: core.Second, NoUndo: true, Refusals: 1}}
+	honest := simulate.Services{d.Agent: {Grade: core.Fenced, Latency: core.Second, NoUndo: true,
+		Refusals: 1}}
 	weaker := simulate.Services{d.Agent: {Grade: core.Idempotent}}
 	forgets := simulate.Services{d.Agent: {Forgets: core.Minute}}
 	def.Agents[d.Agent] = core.AgentDefinition{}
@@ -81,7 +82,8 @@ func TestWhoseItIs(t *testing.T) {
 			if tt.yours && slices.Contains(effects, i.Name) {
 				want = simulate.YourWorkflow
 			}
-			got := (&simulate.Violation{Invariant: i.Name}).Explain(simulate.Scenario{Definition: def, Services: tt.services})
+			got := (&simulate.Violation{Invariant: i.Name}).Explain(simulate.Scenario{Definition: def,
+				Services: tt.services})
 			if got.Whose != want || got.Text == "" || got.Fix == "" {
 				t.Errorf("invariant %s with services %v: %+v, want %q", i.Name, tt.services, got, want)
 			}

@@ -32,13 +32,16 @@ func (all *scopes) add(name string, d *core.Definition, s Scope) {
 	if len(s.Down) > 0 { // of one instance of each
 		p = plot{}.also("world", "orders", 1, max(s.Orders, 1)-1).also("world", "capacity", 1, 1)
 	}
-	s.Name, s.Scenario = name, Scenario{Definition: d, Base: p.base, Orders: max(s.Orders, 1) + 1, Order: s.Order}
+	s.Name, s.Scenario = name, Scenario{Definition: d, Base: p.base, Orders: max(s.Orders, 1) + 1,
+		Order: s.Order}
 	*all = append(*all, s)
 }
 
-// terse leaves out statuses: fewer statuses leave fewer calls. Without the first one the order is submitted for ever.
+// terse leaves out statuses: fewer statuses leave fewer calls. Without the first one the order is submitted
+// for ever.
 func terse(d *core.Definition) *core.Definition {
-	d.Notify = []core.StatusKind{core.StatusReceived, core.StatusCompleted, core.StatusFailed, core.StatusUndone, core.StatusCancelled}
+	d.Notify = []core.StatusKind{core.StatusReceived, core.StatusCompleted, core.StatusFailed,
+		core.StatusUndone, core.StatusCancelled}
 	return sealed(d)
 }
 
@@ -58,47 +61,71 @@ func (all *scopes) ofGrades() {
 		all.add(n+"at once, one fails for good", small(g, true), fails("b"))
 		all.add(n+"in a row, cancelled", terse(small(g, false)), people(message.Cancel))
 		all.add(n+"at once, cancelled", terse(small(g, true)), people(message.Cancel))
-		all.add(n+"stopped, resubmitted, cancelled", terse(stops(small(g, false))), fails("b", message.Resubmit, message.Cancel))
-		all.add(n+"stopped, undone, resubmitted", terse(stops(small(g, false))), fails("b", message.Undo, message.Resubmit))
-		all.add(n+"stopped, resolved, resubmitted", terse(stops(small(g, false))), fails("b", message.Resolve, message.Resubmit))
+		all.add(n+"stopped, resubmitted, cancelled", terse(stops(small(g, false))),
+			fails("b", message.Resubmit, message.Cancel))
+		all.add(n+"stopped, undone, resubmitted", terse(stops(small(g, false))),
+			fails("b", message.Undo, message.Resubmit))
+		all.add(n+"stopped, resolved, resubmitted", terse(stops(small(g, false))),
+			fails("b", message.Resolve, message.Resubmit))
 		all.add(n+"a deadline passes", terse(deadline(small(g, false))), Scope{Down: []string{"b-agent-1"}})
 	}
 }
 
 // ofCommands adds what an operator can do, conditions and points of no return.
 func (all *scopes) ofCommands() {
-	all.add("stopped, closed, cancelled", terse(stops(small(core.Idempotent, false))), fails("b", message.Close, message.Cancel))
-	all.add("undone, erased, resubmitted", terse(small(core.Fenced, false)), fails("b", message.Erase, message.Resubmit))
-	all.add("stopped, moved, resubmitted", terse(stops(small(core.Idempotent, false))), fails("b", message.Move, message.Resubmit))
-	corrects := Scope{People: []message.ControlKind{message.Resolve, message.Resubmit}, Refuses: "b", Corrects: "b"}
-	all.add("stopped, resolved, resubmitted with another input", terse(stops(small(core.Idempotent, false))), corrects)
-	all.add("the first is skipped", terse(when(small(core.Fenced, false), 0, "false")), fails("b", message.Cancel))
-	all.add("the second is skipped", terse(when(small(core.Idempotent, true), 1, "false")), people(message.Cancel))
-	all.add("a condition on the order", terse(when(small(core.Fenced, true), 1, "order.wanted")), Scope{Scenario: Scenario{Order: json.RawMessage(`{"wanted":true}`)}})
-	all.add("a condition that cannot be evaluated", terse(when(small(core.Fenced, false), 1, "order.missing.field > 1")), Scope{})
-	all.add("a point of no return", terse(noReturn(small(core.Idempotent, false))), fails("b", message.Resubmit, message.Cancel))
-	all.add("a point of no return that is refused", terse(pivot(small(core.Idempotent, false))), fails("b", message.Cancel))
-	all.add("a point of no return beside a step, refused", terse(pivot(small(core.Idempotent, true))), fails("b"))
+	all.add("stopped, closed, cancelled", terse(stops(small(core.Idempotent, false))),
+		fails("b", message.Close, message.Cancel))
+	all.add("undone, erased, resubmitted", terse(small(core.Fenced, false)),
+		fails("b", message.Erase, message.Resubmit))
+	all.add("stopped, moved, resubmitted", terse(stops(small(core.Idempotent, false))),
+		fails("b", message.Move, message.Resubmit))
+	corrects := Scope{People: []message.ControlKind{message.Resolve, message.Resubmit}, Refuses: "b",
+		Corrects: "b"}
+	all.add("stopped, resolved, resubmitted with another input", terse(stops(small(core.Idempotent, false))),
+		corrects)
+	all.add("the first is skipped", terse(when(small(core.Fenced, false), 0, "false")),
+		fails("b", message.Cancel))
+	all.add("the second is skipped", terse(when(small(core.Idempotent, true), 1, "false")),
+		people(message.Cancel))
+	all.add("a condition on the order", terse(when(small(core.Fenced, true), 1, "order.wanted")),
+		Scope{Scenario: Scenario{Order: json.RawMessage(`{"wanted":true}`)}})
+	all.add("a condition that cannot be evaluated",
+		terse(when(small(core.Fenced, false), 1, "order.missing.field > 1")), Scope{})
+	all.add("a point of no return", terse(noReturn(small(core.Idempotent, false))),
+		fails("b", message.Resubmit, message.Cancel))
+	all.add("a point of no return that is refused", terse(pivot(small(core.Idempotent, false))),
+		fails("b", message.Cancel))
+	all.add("a point of no return beside a step, refused", terse(pivot(small(core.Idempotent, true))),
+		fails("b"))
 }
 
 // ofWaits adds waits, answers, steps that fail for good and are gone on without, and two orders.
 func (all *scopes) ofWaits() {
 	all.add("a wait between two steps, cancelled", terse(between(3*core.Second)), people(message.Cancel))
-	all.add("a wait beside a step, stopped, resubmitted", terse(stops(waitBeside())), fails("b", message.Resubmit))
-	all.add("an approval, answered twice", terse(askOnly(asking(false))), people(message.Answer, message.Answer))
-	all.add("an approval, answered, cancelled", terse(askOnly(asking(false))), people(message.Answer, message.Cancel))
-	all.add("an approval beside a step, answered, stopped, resubmitted", terse(stops(askBeside())), fails("b", message.Answer, message.Resubmit))
-	all.add("an approval that a call asks for", terse(askOnly(askedFor(asking(false)))), people(message.Answer))
+	all.add("a wait beside a step, stopped, resubmitted", terse(stops(waitBeside())),
+		fails("b", message.Resubmit))
+	all.add("an approval, answered twice", terse(askOnly(asking(false))),
+		people(message.Answer, message.Answer))
+	all.add("an approval, answered, cancelled", terse(askOnly(asking(false))),
+		people(message.Answer, message.Cancel))
+	all.add("an approval beside a step, answered, stopped, resubmitted", terse(stops(askBeside())),
+		fails("b", message.Answer, message.Resubmit))
+	all.add("an approval that a call asks for", terse(askOnly(askedFor(asking(false)))),
+		people(message.Answer))
 	all.add("an event, twice", terse(askOnly(eventOf(asking(false)))), people(message.Answer, message.Answer))
-	all.add("a rule stops the order, undone, resubmitted", terse(stops(ruled(small(core.Idempotent, false)))), people(message.Undo, message.Resubmit))
+	all.add("a rule stops the order, undone, resubmitted", terse(stops(ruled(small(core.Idempotent, false)))),
+		people(message.Undo, message.Resubmit))
 	for _, g := range []core.Grade{core.Fenced, core.Idempotent} {
 		n := string(g) + ": goes on without the first"
 		all.add(n, terse(otherwise(g)), fails("a"))
 		all.add(n+", cancelled", terse(goesOn(small(g, true))), fails("a", message.Cancel))
 	}
-	all.add("goes on without the first, stopped by the second, resubmitted", terse(stops(goesOn(small(core.Fenced, true)))), Scope{People: []message.ControlKind{message.Resubmit}, Refuses: "a"})
+	all.add("goes on without the first, stopped by the second, resubmitted",
+		terse(stops(goesOn(small(core.Fenced, true)))), Scope{People: []message.ControlKind{message.Resubmit},
+			Refuses: "a"})
 	all.add("two tasks", terse(small(core.Fenced, false)), Scope{Scenario: Scenario{Orders: 2}})
-	all.add("two tasks on an agent that comes late", terse(one(small(core.Idempotent, false))), Scope{Scenario: Scenario{Orders: 2}, Down: []string{"a-agent-1"}})
+	all.add("two tasks on an agent that comes late", terse(one(small(core.Idempotent, false))),
+		Scope{Scenario: Scenario{Orders: 2}, Down: []string{"a-agent-1"}})
 }
 
 // when puts a condition on a step.

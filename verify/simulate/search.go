@@ -44,10 +44,14 @@ func (r *Report) Statement() string {
 		return "nothing was run, so that nothing can be said"
 	}
 	if r.Seeds < 30 {
-		return fmt.Sprintf("No violation in %d seeds; that is too few to say anything of the next one.", r.Seeds)
+		return fmt.Sprintf("No violation in %d seeds; that is too few to say anything of the next one.",
+			r.Seeds)
 	}
-	return fmt.Sprintf("No violation in %d seeds. With 95 %% confidence fewer than %.2g of such seeds would show one (rule of three, 3/%d): "+
-		"this says something of the faults that were injected, at the rates at which they were, and nothing of others.", r.Seeds, 3/float64(r.Seeds), r.Seeds)
+	return fmt.Sprintf(
+		"No violation in %d seeds. With 95 %% confidence fewer than %.2g of such seeds would show one "+
+			"(rule of three, 3/%d): "+
+			"this says something of the faults that were injected, at the rates at which they were, and "+
+			"nothing of others.", r.Seeds, 3/float64(r.Seeds), r.Seeds)
 }
 
 // Search is how long to look, and how.
@@ -68,7 +72,8 @@ func Find(sc Scenario, s Search) *Report {
 		s.Workers = runtime.GOMAXPROCS(0)
 	}
 	f := &finding{sc: sc, search: s, began: time.Now(), report: &Report{
-		Workflow: sc.Definition.Name, FaultsByKind: map[string]int{}, Cells: map[string]int{}, Invariants: map[string]int{}, Ends: map[core.State]int{}, CellCount: cellCount(sc.Only),
+		Workflow: sc.Definition.Name, FaultsByKind: map[string]int{}, Cells: map[string]int{},
+		Invariants: map[string]int{}, Ends: map[core.State]int{}, CellCount: cellCount(sc.Only),
 	}}
 	f.next.Store(s.First)
 	var all sync.WaitGroup
@@ -108,7 +113,9 @@ type finding struct {
 func (f *finding) work() {
 	for !f.stop.Load() && (f.search.Stop == nil || !f.search.Stop()) {
 		seed := f.next.Add(1) - 1
-		if f.search.Seeds > 0 && seed >= f.search.First+uint64(f.search.Seeds) || f.search.Time > 0 && time.Since(f.began) > f.search.Time { //nolint:gosec // positive
+		//nolint:gosec // positive
+		if f.search.Seeds > 0 && seed >= f.search.First+uint64(f.search.Seeds) || f.search.Time > 0 &&
+			time.Since(f.began) > f.search.Time {
 			return
 		}
 		r := Run(f.sc, NewSeeded(seed), Options{})
@@ -206,7 +213,8 @@ func sealedAll(data []json.RawMessage) (all []*core.Definition, err error) {
 		if err := json.Unmarshal(one, d); err != nil {
 			return nil, err
 		}
-		if err := workflow.Seal(d); err != nil { // which makes it canonical, whatever white space it was given
+		// which makes it canonical, whatever white space it was given
+		if err := workflow.Seal(d); err != nil {
 			return nil, err
 		}
 		all = append(all, d)
@@ -214,7 +222,8 @@ func sealedAll(data []json.RawMessage) (all []*core.Definition, err error) {
 	for _, d := range all {
 		for i := range d.Steps {
 			if e := d.Steps[i].Each; e != nil {
-				if n := slices.IndexFunc(all, func(o *core.Definition) bool { return o.Hash == e.Definition }); n >= 0 {
+				if n := slices.IndexFunc(all,
+					func(o *core.Definition) bool { return o.Hash == e.Definition }); n >= 0 {
 					e.Child = all[n]
 				}
 			}

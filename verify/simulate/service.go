@@ -72,7 +72,9 @@ var errGone = errors.New("the connection broke; the outcome is not certain")
 
 // operation is how an agent calls its service.
 func (w *simulation) operation(p *process) worker.Operation {
-	op := worker.Operation{Run: func(ctx context.Context, c worker.Call) (any, error) { return w.cur.callService(ctx, c) }}
+	op := worker.Operation{Run: func(ctx context.Context, c worker.Call) (any, error) {
+		return w.cur.callService(ctx, c)
+	}}
 	if w.conf(p.agent).Check {
 		op.Check = func(_ context.Context, c worker.Call) (bool, any, error) {
 			w.cur.pause(2)
@@ -183,7 +185,8 @@ func (iv *invocation) callService(ctx context.Context, c worker.Call) (out any, 
 	return out, err
 }
 
-// works is long work (P43): it reports, or reports too late or no more, or hands the work on. What comes then is the last call of it.
+// works is long work (P43): it reports, or reports too late or no more, or hands the work on. What comes then
+// is the last call of it.
 func (iv *invocation) works(ctx context.Context, c worker.Call) error {
 	w := iv.w
 	d := w.longStep(c)
@@ -205,7 +208,8 @@ func (iv *invocation) works(ctx context.Context, c worker.Call) error {
 			return errGone
 		}
 	}
-	if left := c.Deadline.Sub(iv.p.Now()).Milliseconds(); w.driver == nil && left > 0 && w.choose("defers", c.Key, 2, 0.3) == 1 {
+	if left := c.Deadline.Sub(iv.p.Now()).Milliseconds(); w.driver == nil && left > 0 &&
+		w.choose("defers", c.Key, 2, 0.3) == 1 {
 		return w.deferred(iv, c, w.spread("defers", c.Key+"/for", left))
 	}
 	return nil
@@ -226,7 +230,8 @@ func (w *simulation) deferred(iv *invocation, c worker.Call, after int64) error 
 			return
 		}
 		w.trace("service", "", "does what was deferred: "+c.Key)
-		r := &message.Reply{Schema: message.Schema, OrderID: c.OrderID, Run: c.Run, Step: c.Step, Attempt: c.Attempt, Agent: agent, Operation: core.Do, Outcome: core.OutcomeDone}
+		r := &message.Reply{Schema: message.Schema, OrderID: c.OrderID, Run: c.Run, Step: c.Step,
+			Attempt: c.Attempt, Agent: agent, Operation: core.Do, Outcome: core.OutcomeDone}
 		if err := w.effect(s, c); err != nil {
 			r.Outcome, r.Error = core.OutcomeFailed, &message.ReplyError{Code: "fenced"}
 		}
@@ -318,14 +323,16 @@ func (w *simulation) land(iv *invocation, s *service, c worker.Call, conf Servic
 		return nil, worker.WithCode(context.DeadlineExceeded, "timeout")
 	case f == BreakerOpen:
 		w.trace("service", iv.p.name, "is not called, the circuit breaker is open: "+c.Key)
-		return nil, worker.NoEffect(worker.WithCode(errors.New("the circuit breaker is open"), core.CodeBreakerOpen))
+		return nil, worker.NoEffect(worker.WithCode(errors.New("the circuit breaker is open"),
+			core.CodeBreakerOpen))
 	case f == CredentialExpired || w.now < w.expired[iv.p.agent] && !w.quiescing:
 		return nil, w.unauthorized(iv, c, f == CredentialExpired)
 	case f == NotYet || w.now < w.coming[c.Key] && !w.quiescing:
 		return nil, w.notYet(iv, c, f == NotYet)
 	case f == PermanentFailure && w.choose("refusal", c.Key, 4, 0.5) > 0:
 		return nil, w.refusal(c.Key)
-	case f == PermanentFailure, conf.Refusals > 0 && !w.quiescing && w.choose("refuses", c.Key, 2, conf.Refusals) == 1,
+	case f == PermanentFailure, conf.Refusals > 0 && !w.quiescing &&
+		w.choose("refuses", c.Key, 2, conf.Refusals) == 1,
 		conf.NoUndo && c.Operation == core.UndoOp:
 		w.trace("service", iv.p.name, "refuses "+string(c.Operation)+" "+c.Key)
 		return nil, worker.NoEffect(worker.Permanent(w.complaint("refused")))
@@ -372,7 +379,8 @@ func (w *simulation) hang(iv *invocation, s *service, c worker.Call, begins bool
 func (w *simulation) unauthorized(iv *invocation, c worker.Call, begins bool) error {
 	if begins && w.driver == nil { // of which a state of the exploration knows nothing
 		w.expired[iv.p.agent] = w.now + 10_000*(1+w.spread("expired", iv.p.agent, 120))
-		w.trace("service", "", "the credentials of "+iv.p.agent+" have expired, for "+seconds(w.expired[iv.p.agent]-w.now).String())
+		w.trace("service", "", "the credentials of "+iv.p.agent+" have expired, for "+
+			seconds(w.expired[iv.p.agent]-w.now).String())
 	}
 	w.trace("service", iv.p.name, "does not accept the credentials: "+c.Key)
 	err := worker.Unauthorized(errors.New("the credentials are not accepted"))
@@ -399,7 +407,8 @@ func (w *simulation) outage(agent string) {
 	}
 	if w.choose("outage", agent, 2, odds) == 1 {
 		w.outages[agent] = w.now + 60_000*(1+w.spread("outage", agent+"/long", 240))
-		w.trace("service", "", "the service behind "+agent+" hangs for all callers, for "+seconds(w.outages[agent]-w.now).String())
+		w.trace("service", "", "the service behind "+agent+" hangs for all callers, for "+
+			seconds(w.outages[agent]-w.now).String())
 	}
 }
 
@@ -410,7 +419,8 @@ func (w *simulation) refusal(key string) error {
 	case 0:
 		return worker.NoEffect(worker.Transient(err))
 	case 1:
-		return worker.NoEffect(worker.RetryAfter(err, time.Duration(1+w.spread("retry-after", key, 2400))*time.Second))
+		return worker.NoEffect(worker.RetryAfter(err,
+			time.Duration(1+w.spread("retry-after", key, 2400))*time.Second))
 	}
 	if w.choose("refusal", key+"/code", 2, 0.5) == 1 { // a permanent failure, whatever its code
 		err = worker.WithCode(err, core.CodeUnauthorized)
@@ -442,7 +452,8 @@ func (w *simulation) forget(s *service, c worker.Call, conf Service, f Fault) {
 	_, step := w.stepOf(w.store.task(c.OrderID), c.Step)
 	agent := step.Agent
 	kept := w.retention(agent)
-	if late := !w.cur.p.Now().Before(c.Deadline); late || kept == 0 || w.now-s.since <= kept || s.adrift > 0 || !s.known && !s.fenced {
+	if late := !w.cur.p.Now().Before(c.Deadline); late || kept == 0 || w.now-s.since <= kept ||
+		s.adrift > 0 || !s.known && !s.fenced {
 		return
 	}
 	if f == KeyForgotten || conf.Forgets > 0 || w.traits[agent].forgetful {
@@ -454,7 +465,8 @@ func (w *simulation) forget(s *service, c worker.Call, conf Service, f Fault) {
 
 // effect carries out a call that has arrived.
 func (w *simulation) effect(s *service, c worker.Call) error {
-	if t := w.store.task(s.order); t != nil && t.ProcessState == core.Closed && t.Run == s.run && s.grade != core.Fenced {
+	if t := w.store.task(s.order); t != nil && t.ProcessState == core.Closed && t.Run == s.run &&
+		s.grade != core.Fenced {
 		w.checks.did("P48")
 		w.violate("P48", "a call of %s takes effect after its order was closed", s.key)
 	}
@@ -479,8 +491,10 @@ func (w *simulation) effect(s *service, c worker.Call) error {
 	s.known, s.since = true, w.now
 	w.checks.did("P51")
 	if o := w.byID[s.order]; o != nil {
-		if meant := o.seen.meant[s.key+string(core.Do)]; meant != "" && !strings.HasSuffix(meant, " "+string(c.Input)) {
-			w.violate("P51", "%s takes effect with the input %s, and what it is to do is %s", s.key, c.Input, meant)
+		if meant := o.seen.meant[s.key+string(core.Do)]; meant != "" &&
+			!strings.HasSuffix(meant, " "+string(c.Input)) {
+			w.violate("P51", "%s takes effect with the input %s, and what it is to do is %s", s.key, c.Input,
+				meant)
 		}
 	}
 	w.checks.did("3")
@@ -519,7 +533,10 @@ func (w *simulation) beyond(s *service) {
 // nothing that could stand.
 func (w *simulation) noEffect(t *core.Task, step string) bool {
 	def, d := w.stepOf(t, step)
-	ask := slices.ContainsFunc(def.Steps, func(o core.StepDefinition) bool { return o.Answer != nil && o.Answer.Ask == step })
+	ask := slices.ContainsFunc(def.Steps, func(o core.StepDefinition) bool {
+		return o.Answer != nil &&
+			o.Answer.Ask == step
+	})
 	return d.Undo == nil && (ask || !behind(def, step))
 }
 
@@ -530,7 +547,8 @@ func (s *service) String() string {
 // behind reports a point of no return, or a step that comes after one.
 func behind(def *core.Definition, step string) bool {
 	d := &def.Steps[def.Index(step)]
-	return d.PointOfNoReturn || slices.ContainsFunc(d.After, func(name string) bool { return behind(def, name) })
+	return d.PointOfNoReturn ||
+		slices.ContainsFunc(d.After, func(name string) bool { return behind(def, name) })
 }
 
 func seconds(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }

@@ -53,8 +53,8 @@ const longestTime = 366 * 24 * time.Hour
 // maxServices bounds the text of services, in bytes.
 const maxServices = 256 << 10
 
-// ParseServices reads what the services behind the agents of a workflow truly offer, from a YAML file of at most 256 KiB
-// and one document. The error names every problem.
+// ParseServices reads what the services behind the agents of a workflow truly offer, from a YAML file of at
+// most 256 KiB and one document. The error names every problem.
 func ParseServices(data []byte, def *core.Definition) (Services, error) {
 	file, err := readServices(data)
 	if err != nil {
@@ -64,19 +64,24 @@ func ParseServices(data []byte, def *core.Definition) (Services, error) {
 	var problems []error
 	for name, s := range file.Services {
 		if _, known := def.Agents[name]; !known {
-			problems = append(problems, fmt.Errorf("services: the workflow %s has no agent %q", def.Name, name))
+			problems = append(problems, fmt.Errorf("services: the workflow %s has no agent %q", def.Name,
+				name))
 		}
 		g := core.Grade(s.Grade)
 		if !slices.Contains([]core.Grade{"", core.Fenced, core.Idempotent, core.Plain}, g) {
-			problems = append(problems, fmt.Errorf("services: %s: grade %q must be fenced, idempotent or plain", name, s.Grade))
+			problems = append(problems,
+				fmt.Errorf("services: %s: grade %q must be fenced, idempotent or plain", name, s.Grade))
 		}
 		if !share(s.Failures) || !share(s.Refusals) {
-			problems = append(problems, fmt.Errorf("services: %s: failures and refusals are shares of the calls, 0 to 1", name))
+			problems = append(problems,
+				fmt.Errorf("services: %s: failures and refusals are shares of the calls, 0 to 1", name))
 		}
-		services[name] = Service{Grade: g, NoUndo: s.NoUndo, Latency: core.Duration(s.Latency), SlowLatency: core.Duration(s.SlowLatency),
-			Failures: s.Failures, Refusals: s.Refusals, Forgets: core.Duration(s.Forgets), Check: s.Check}
+		services[name] = Service{Grade: g, NoUndo: s.NoUndo, Latency: core.Duration(s.Latency),
+			SlowLatency: core.Duration(s.SlowLatency),
+			Failures:    s.Failures, Refusals: s.Refusals, Forgets: core.Duration(s.Forgets), Check: s.Check}
 	}
-	slices.SortFunc(problems, func(a, b error) int { return bytes.Compare([]byte(a.Error()), []byte(b.Error())) })
+	slices.SortFunc(problems,
+		func(a, b error) int { return bytes.Compare([]byte(a.Error()), []byte(b.Error())) })
 	return services, errors.Join(problems...)
 }
 

@@ -55,8 +55,8 @@ func (s *shrinking) try(choices []Choice) bool {
 	return true
 }
 
-// fewer looks for a run of fewer orders that breaks the invariant: one order, or as many as the choices name, take the places of
-// the first ones, and no more are submitted.
+// fewer looks for a run of fewer orders that breaks the invariant: one order, or as many as the choices name,
+// take the places of the first ones, and no more are submitted.
 func (s *shrinking) fewer() bool {
 	var ids []string
 	for _, c := range s.best {
@@ -87,10 +87,12 @@ func (s *shrinking) fewer() bool {
 	return false
 }
 
-// mostMatter is how many orders a run gets at most that is to have fewer, and fewChoices how many of its choices are tried one by one.
+// mostMatter is how many orders a run gets at most that is to have fewer, and fewChoices how many of its
+// choices are tried one by one.
 const mostMatter, fewChoices = 3, 12
 
-// tryEarlier tries the choices, and with each of them earlier at its place: fewer orders come to a queue or a process less often.
+// tryEarlier tries the choices, and with each of them earlier at its place: fewer orders come to a queue or a
+// process less often.
 func (s *shrinking) tryEarlier(choices []Choice) bool {
 	if s.try(choices) {
 		return true
@@ -106,7 +108,8 @@ func (s *shrinking) tryEarlier(choices []Choice) bool {
 	return false
 }
 
-// only returns the choices of a run of n orders, in which those of some orders, by their IDs, stay under other IDs.
+// only returns the choices of a run of n orders, in which those of some orders, by their IDs, stay under
+// other IDs.
 func only(choices []Choice, places map[string]string, n int) (next []Choice) {
 	if n > 1 {
 		next = append(next, Choice{At: "world", Of: "orders", Nth: 1, Value: n - 1})

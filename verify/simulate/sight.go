@@ -30,7 +30,8 @@ func (iv *invocation) mayDo(r *message.Request) bool {
 	s := iv.sight(r.OrderID)
 	forward := func(t *core.Task) bool { return t.ProcessState == core.Processing && t.Run == r.Run }
 	seen := s.now()
-	return seen == nil || forward(seen) || slices.Contains(s.claims, mail{kind: 'r', step: r.Step, attempt: r.Attempt}) ||
+	return seen == nil || forward(seen) ||
+		slices.Contains(s.claims, mail{kind: 'r', step: r.Step, attempt: r.Attempt}) ||
 		s.base != nil && forward(s.base) && len(iv.events(r.OrderID)) > 1
 }
 
@@ -52,11 +53,12 @@ type sight struct {
 	wrote         bool           // it was committed by this handling
 	expectedWaits []expectedWait // what a Scheduler must have recorded of its replies (P32)
 	cut           bool           // the order's first document did not fit: its submission is refused (P28)
-	extra         []any          // requests that no queue took, which failed: what is decided after the latest load
-	refused       []any          // those of the commit since then
-	looked        bool           // it was loaded
-	from          int            // its first reading of the clock
-	settled       bool           // it settled the end itself
+	// requests that no queue took, which failed: what is decided after the latest load
+	extra   []any
+	refused []any // those of the commit since then
+	looked  bool  // it was loaded
+	from    int   // its first reading of the clock
+	settled bool  // it settled the end itself
 }
 
 func (iv *invocation) sight(id string) *sight {
@@ -190,18 +192,20 @@ func mailOf(v port.Value) (id string, m mail, ok bool) {
 	return "", mail{}, false
 }
 
-// has: was it sent by this handling? Of an alert the time of its Error counts, of a Wake the step, of an undo that waits
-// until when.
+// has: was it sent by this handling? Of an alert the time of its Error counts, of a Wake the step, of an undo
+// that waits until when.
 func (s *sight) has(want mail) bool {
 	return slices.ContainsFunc(s.sent, func(m mail) bool {
-		return m.kind == want.kind && m.step == want.step && m.attempt == want.attempt && (want.kind != 'a' && want.kind != 'u' || want.wakeAt == 0 || m.wakeAt == want.wakeAt)
+		return m.kind == want.kind && m.step == want.step && m.attempt == want.attempt &&
+			(want.kind != 'a' && want.kind != 'u' || want.wakeAt == 0 || m.wakeAt == want.wakeAt)
 	})
 }
 
 // modelFor prepares the model for a decision that a handling makes at a time.
 func (iv *invocation) modelFor(s *sight, t *core.Task, at reading) *model {
 	w := iv.w
-	m := &model{def: w.def, defs: w.defs, latest: w.def, t: copyOf(t), now: at.now, by: iv.p.name, waits: at.waits, loose: iv.orders() > 1, room: w.room}
+	m := &model{def: w.def, defs: w.defs, latest: w.def, t: copyOf(t), now: at.now, by: iv.p.name,
+		waits: at.waits, loose: iv.orders() > 1, room: w.room}
 	m.key = firstKeys.Current()
 	if iv.p.deploy > 0 {
 		m.latest, m.key = w.newer, laterKeys.Current()
@@ -267,7 +271,8 @@ func (m *move) decided() {
 			}
 			s.after, s.must = m.after, append(s.must, model.mails...)
 			for i := range s.expectedWaits {
-				s.expectedWaits[i].vague = max(s.expectedWaits[i].vague, times[len(times)-1].now.Sub(times[0].now))
+				s.expectedWaits[i].vague = max(s.expectedWaits[i].vague,
+					times[len(times)-1].now.Sub(times[0].now))
 			}
 			m.did(rule)
 			return
@@ -280,8 +285,8 @@ func (m *move) decided() {
 	m.fail(rule, "%s", diff)
 }
 
-// unpinAlerts leaves open when an Error was that a later event of the same batch has ended: each event had a time
-// of its own.
+// unpinAlerts leaves open when an Error was that a later event of the same batch has ended: each event had a
+// time of its own.
 func (m *model) unpinAlerts(t *core.Task) {
 	for i := range m.mails {
 		if mail := &m.mails[i]; mail.kind == 'a' && (mail.wakeAt != t.Ended || t.ProcessState != core.Error) {
@@ -298,7 +303,8 @@ func (m *move) predict(iv *invocation, s *sight, model *model) (rule, diff strin
 		case rule == "":
 			rule = "P10"
 			if first := live(m.after); m.after.Due != first {
-				return rule, fmt.Sprintf("the Supervisor pushed it to %s, and its earliest live time is %s", m.after.Due, first)
+				return rule, fmt.Sprintf("the Supervisor pushed it to %s, and its earliest live time is %s",
+					m.after.Due, first)
 			}
 		case model.unasked != "":
 			return "P32", "the Supervisor never asked how much waits in the queue " + model.unasked
@@ -365,19 +371,25 @@ func (m *model) differs(real *core.Task) string {
 	}
 	t := m.t
 	if text := cmp.Or(
-		unlike("ProcessState", t.ProcessState, real.ProcessState), unlike("Phase", t.Phase, real.Phase), unlike("Why", t.Why, real.Why),
-		unlike("Run", t.Run, real.Run), unlike("Command", t.Command, real.Command), unlike("Hops", t.Hops, real.Hops),
-		unlike("StatusSeq", t.StatusSeq, real.StatusSeq), unlike("EndSeq", t.EndSeq, real.EndSeq), unlike("EndCommand", t.EndCommand, real.EndCommand),
+		unlike("ProcessState", t.ProcessState, real.ProcessState), unlike("Phase", t.Phase, real.Phase),
+		unlike("Why", t.Why, real.Why),
+		unlike("Run", t.Run, real.Run), unlike("Command", t.Command, real.Command),
+		unlike("Hops", t.Hops, real.Hops),
+		unlike("StatusSeq", t.StatusSeq, real.StatusSeq), unlike("EndSeq", t.EndSeq, real.EndSeq),
+		unlike("EndCommand", t.EndCommand, real.EndCommand),
 		unlike("Ended", t.Ended, real.Ended), unlike("Report", t.ResendAt, real.ResendAt),
 		unlike("Deadline", t.Deadline, real.Deadline), unlike("DeadlineSeq", t.DeadlineSeq, real.DeadlineSeq),
-		unlike("Definition", t.Definition, real.Definition), unlike("EndCause", t.EndCause, real.EndCause), unlike("TokenKey", t.TokenKey, real.TokenKey),
-		unlike("CancelAsked", t.CancelAsked, real.CancelAsked), unlikeAt("Closing", t.Closing, real.Closing), unlikeAt("Erased", t.Erased, real.Erased),
+		unlike("Definition", t.Definition, real.Definition), unlike("EndCause", t.EndCause, real.EndCause),
+		unlike("TokenKey", t.TokenKey, real.TokenKey),
+		unlike("CancelAsked", t.CancelAsked, real.CancelAsked), unlikeAt("Closing", t.Closing, real.Closing),
+		unlikeAt("Erased", t.Erased, real.Erased),
 		differVerdicts(t.Verdicts, real.Verdicts), m.differAttempts(t, real),
 	); text != "" {
 		return text
 	}
 	if !maps.EqualFunc(t.Refused, real.Refused, slices.Equal) {
-		return fmt.Sprintf("it remembers the refused commands %v, and must remember %v", real.Refused, t.Refused)
+		return fmt.Sprintf("it remembers the refused commands %v, and must remember %v", real.Refused,
+			t.Refused)
 	}
 	if !maps.Equal(t.Removed, real.Removed) {
 		return fmt.Sprintf("it is without %v and must be without %v", real.Removed, t.Removed)
@@ -401,53 +413,64 @@ func differVerdicts(want, got []core.Verdict) string {
 		return fmt.Sprintf("it keeps %d verdicts, not %d", len(got), len(want))
 	}
 	for i := range want {
-		if want[i].ID != got[i].ID || want[i].Accepted != got[i].Accepted || want[i].Command != got[i].Command {
-			return fmt.Sprintf("command %s %s: accepted is %v (%s) and must be %v", got[i].Command, got[i].ID, got[i].Accepted, got[i].Reason, want[i].Accepted)
+		if want[i].ID != got[i].ID || want[i].Accepted != got[i].Accepted ||
+			want[i].Command != got[i].Command {
+			return fmt.Sprintf("command %s %s: accepted is %v (%s) and must be %v", got[i].Command, got[i].ID,
+				got[i].Accepted, got[i].Reason, want[i].Accepted)
 		}
 	}
 	return ""
 }
 
-// differAttempts: each attempt that did not end done is in the list, or in the counts. Where documents are full, more of
-// them are counted only (P28).
+// differAttempts: each attempt that did not end done is in the list, or in the counts. Where documents are
+// full, more of them are counted only (P28).
 func (m *model) differAttempts(want, got *core.Task) string {
 	for m.room.limit > 0 && len(want.Attempts) > len(got.Attempts) {
 		want.Earlier.Count(want.Attempts[0].Outcome)
 		want.Attempts = want.Attempts[1:]
 	}
 	if want.Earlier != got.Earlier || len(want.Attempts) != len(got.Attempts) {
-		return fmt.Sprintf("it keeps %d attempts, and counts %+v before them; it must keep %d, and count %+v", len(got.Attempts), got.Earlier, len(want.Attempts), want.Earlier)
+		return fmt.Sprintf("it keeps %d attempts, and counts %+v before them; it must keep %d, and count %+v",
+			len(got.Attempts), got.Earlier, len(want.Attempts), want.Earlier)
 	}
 	for i := range want.Attempts {
 		if want.Attempts[i] != got.Attempts[i] {
-			return fmt.Sprintf("it keeps the attempt %+v, and must keep %+v", got.Attempts[i], want.Attempts[i])
+			return fmt.Sprintf("it keeps the attempt %+v, and must keep %+v", got.Attempts[i],
+				want.Attempts[i])
 		}
 	}
 	return ""
 }
 
 func differStep(want, got *core.Step) string {
-	if w, g := want.Corrected, got.Corrected; (w == nil) != (g == nil) || w != nil && (string(w.Input) != string(g.Input) || w.Command != g.Command ||
-		w.By != g.By || w.Reason != g.Reason || w.At != g.At) {
+	if w, g := want.Corrected, got.Corrected; (w == nil) != (g == nil) || w != nil &&
+		(string(w.Input) != string(g.Input) || w.Command != g.Command ||
+			w.By != g.By || w.Reason != g.Reason || w.At != g.At) {
 		return "the input that an operator gave is another one"
 	}
 	if string(want.Output) != string(got.Output) {
 		return fmt.Sprintf("its output is %.80s and must be %.80s", got.Output, want.Output)
 	}
 	return cmp.Or(
-		unlike("State", want.State, got.State), unlike("LockedBy", want.LockedBy, got.LockedBy), unlike("Agent", want.Agent, got.Agent),
-		unlike("Undo", want.Undo, got.Undo), unlike("Cause", want.Cause, got.Cause), unlike("FailureCode", want.FailureCode, got.FailureCode),
+		unlike("State", want.State, got.State), unlike("LockedBy", want.LockedBy, got.LockedBy),
+		unlike("Agent", want.Agent, got.Agent),
+		unlike("Undo", want.Undo, got.Undo), unlike("Cause", want.Cause, got.Cause),
+		unlike("FailureCode", want.FailureCode, got.FailureCode),
 		unlikeAt("Progress", want.Progress, got.Progress), unlikeAt("Resolved", want.Resolved, got.Resolved),
 		differAnswers(want.Answers, got.Answers),
 		unlike("Attempt", want.Attempt, got.Attempt), unlike("First", want.First, got.First),
-		unlike("FailureCount", want.FailureCount, got.FailureCount), unlike("UndoFailures", want.UndoFailures, got.UndoFailures),
-		unlike("ClaimedAt", want.ClaimedAt, got.ClaimedAt), unlike("CompleteBy", want.CompleteBy, got.CompleteBy),
+		unlike("FailureCount", want.FailureCount, got.FailureCount),
+		unlike("UndoFailures", want.UndoFailures, got.UndoFailures),
+		unlike("ClaimedAt", want.ClaimedAt, got.ClaimedAt),
+		unlike("CompleteBy", want.CompleteBy, got.CompleteBy),
 		unlike("StopBy", want.StopBy, got.StopBy), unlike("WakeAt", want.WakeAt, got.WakeAt),
 		unlike("Until", want.Until, got.Until),
 		unlike("QuietBy", want.QuietBy, got.QuietBy), unlike("UndoStopBy", want.UndoStopBy, got.UndoStopBy),
 		unlike("Allowance", want.Allowance, got.Allowance), unlike("Queued", want.Queued, got.Queued),
-		unlike("Error.Since", sinceOf(want), sinceOf(got)), unlike("Error.Polling", pollingOf(want), pollingOf(got)),
-		unlike("FirstAt", want.FirstAt, got.FirstAt), unlike("NoEffect", want.NoEffect, got.NoEffect), unlike("FinishSeq", want.FinishSeq, got.FinishSeq),
+		unlike("Error.Since", sinceOf(want), sinceOf(got)),
+		unlike("Error.Polling", pollingOf(want), pollingOf(got)),
+		unlike("FirstAt", want.FirstAt, got.FirstAt), unlike("NoEffect", want.NoEffect, got.NoEffect),
+		unlike("FinishSeq", want.FinishSeq, got.FinishSeq),
 	)
 }
 
@@ -530,13 +553,15 @@ func (iv *invocation) concluded(s *sight) {
 		}
 	}
 	if t := s.after; t != nil && t.ResendAt != 0 && !s.settled && !iv.trouble && s.sentAll(w.defOf(t), t) {
-		w.violate("P11", "order %s is %s, and the handler that reported it has not settled it", s.id, t.ProcessState)
+		w.violate("P11", "order %s is %s, and the handler that reported it has not settled it", s.id,
+			t.ProcessState)
 	}
 }
 
 // sentAll: the handling itself has sent all that the end has to report.
 func (s *sight) sentAll(def *core.Definition, t *core.Task) bool {
-	return (t.EndSeq == 0 || s.has(mail{kind: 't', attempt: t.EndSeq})) && (!alerts(def, t) || s.has(mail{kind: 'a', wakeAt: t.Ended}))
+	return (t.EndSeq == 0 || s.has(mail{kind: 't', attempt: t.EndSeq})) &&
+		(!alerts(def, t) || s.has(mail{kind: 'a', wakeAt: t.Ended}))
 }
 
 // spent: the messages of an order that are deleted, although nothing was committed for them, change
@@ -568,14 +593,16 @@ func (iv *invocation) spent(s *sight) (must []mail, ok bool) {
 			return must, true
 		}
 	}
-	w.violate(broken, "order %s, version %d: %s changes it, and was deleted without a commit", s.id, version, say(s.events(iv)[0]))
+	w.violate(broken, "order %s, version %d: %s changes it, and was deleted without a commit", s.id, version,
+		say(s.events(iv)[0]))
 	return nil, false
 }
 
 // copied: what was not handled before, and changes nothing, has its sender answered and nothing else sent,
 // or copies would multiply calls (P12a).
 func (iv *invocation) copied(s *sight) {
-	for i, l := range iv.letters { // a decision that followed from a redelivered message is none of a fresh copy
+	// a decision that followed from a redelivered message is none of a fresh copy
+	for i, l := range iv.letters {
 		if aboutOrder(l.message) == s.id && iv.handed[i].Received > 1 {
 			return
 		}
@@ -609,7 +636,8 @@ func (iv *invocation) unreadable(gone func(id string) bool) {
 		case l.message.Value == nil && iv.gone[i] && !iv.sight("").has(mail{kind: 'q'}):
 			w.violate("19", "an unreadable message was deleted, and is not in quarantine")
 		case id != "" && !iv.gone[i] && !iv.broken && iv.sight(id).cut:
-			w.violate("P28", "the store refused order %s for its size, and %s was returned to the queue", id, describe(l.message))
+			w.violate("P28", "the store refused order %s for its size, and %s was returned to the queue", id,
+				describe(l.message))
 		case id != "" && !iv.gone[i] && !iv.trouble && !iv.stays(id):
 			w.violate("19", "%s was returned to the queue, and nothing had failed", describe(l.message))
 		}
@@ -700,7 +728,8 @@ func (iv *invocation) overlooked(due []dueAt) {
 	}
 	for _, d := range due {
 		r := iv.w.store.rows[d.id]
-		if r.record == nil || r.record.Version != d.version || slices.ContainsFunc(iv.sights, func(s *sight) bool { return s.id == d.id }) {
+		if r.record == nil || r.record.Version != d.version ||
+			slices.ContainsFunc(iv.sights, func(s *sight) bool { return s.id == d.id }) {
 			continue
 		}
 		iv.w.violate("5", "order %s is due, and a sweep over all has not looked at it", d.id)
@@ -754,7 +783,8 @@ func (iv *invocation) swept(due []dueAt) {
 			}
 		}
 		if rule != "" {
-			w.violate(rule, "order %s, version %d: a sweep has looked at it and left it as it was", s.id, s.base.Version)
+			w.violate(rule, "order %s, version %d: a sweep has looked at it and left it as it was", s.id,
+				s.base.Version)
 		}
 	}
 }
@@ -783,9 +813,11 @@ func (iv *invocation) restarted(due []dueAt) {
 			case stands(t, st):
 				s.must = append(s.must, ofClaim(w.defOf(t), t, i, last)...)
 			case st.State == core.Waiting && t.ProcessState == core.Compensating && st.CompleteBy != 0:
-				s.must = append(s.must, mail{kind: 'w', step: st.Name, attempt: st.Attempt}) // at once: nothing is waited for any more
+				// at once: nothing is waited for any more
+				s.must = append(s.must, mail{kind: 'w', step: st.Name, attempt: st.Attempt})
 			case going && waits(st) && st.CompleteBy != 0:
-				s.must = append(s.must, mail{kind: 'w', step: st.Name, attempt: st.Attempt, wakeAt: st.WakeAt})
+				s.must = append(s.must, mail{kind: 'w', step: st.Name, attempt: st.Attempt,
+					wakeAt: st.WakeAt})
 			}
 		}
 		if t.ResendAt != 0 && t.EndSeq > 0 {

@@ -22,7 +22,8 @@ func load(t testing.TB, file string) *core.Definition {
 }
 
 func TestNothingGoesWrong(t *testing.T) {
-	r := simulate.Run(simulate.Scenario{Definition: load(t, "../../workflows/order.yaml"), Order: order}, simulate.Plain{}, simulate.Options{Story: true})
+	r := simulate.Run(simulate.Scenario{Definition: load(t, "../../workflows/order.yaml"), Order: order},
+		simulate.Plain{}, simulate.Options{Story: true})
 	if r.Violation != nil || r.Ends[core.Processed] != 1 {
 		for _, l := range r.Story {
 			t.Log(l)
@@ -37,7 +38,8 @@ func TestTheSameSeedGivesTheSameRun(t *testing.T) {
 	sc := simulate.Scenario{Definition: load(t, "../../workflows/order.yaml"), Order: order}
 	n := uint64(200)
 	for seed := range n {
-		a, b := simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{}), simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{})
+		a, b := simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{}),
+			simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{})
 		if a.Hash != b.Hash || a.Steps != b.Steps {
 			t.Fatalf("seed %d: %x after %d events, and %x after %d", seed, a.Hash, a.Steps, b.Hash, b.Steps)
 		}
@@ -94,7 +96,8 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// A rule whose condition cannot be evaluated fails its step, which no invariant forbids: what is found is the workflow's, with a fix.
+// A rule whose condition cannot be evaluated fails its step, which no invariant forbids: what is found is the
+// workflow's, with a fix.
 func TestARuleThatCannotBeEvaluated(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "order.yaml")
 	text := `
@@ -112,7 +115,8 @@ steps:
 	}
 	sc := simulate.Scenario{Definition: load(t, file)}
 	all := simulate.Diagnose(sc)
-	if len(all) != 1 || all[0].Whose != simulate.YourWorkflow || all[0].Step != "too-large" || !strings.Contains(all[0].Fix, "steps.NAME.output.FIELD ?? 0") {
+	if len(all) != 1 || all[0].Whose != simulate.YourWorkflow || all[0].Step != "too-large" ||
+		!strings.Contains(all[0].Fix, "steps.NAME.output.FIELD ?? 0") {
 		t.Errorf("%+v", all)
 	}
 	sc.Prepare()
@@ -123,7 +127,8 @@ steps:
 	}
 }
 
-// An order whose question is open for long sends hundreds of reminders (P37), which is no work without an end.
+// An order whose question is open for long sends hundreds of reminders (P37), which is no work without an
+// end.
 func TestManyReminders(t *testing.T) {
 	sc := simulate.Scenario{Definition: simulate.Drawn(8339)} // a reminder every 3 s, for up to 16 min
 	sc.Prepare()

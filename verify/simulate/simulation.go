@@ -60,7 +60,8 @@ type simulation struct {
 	def     *core.Definition
 	newer   *core.Definition   // the same workflow, deployed later
 	defs    []*core.Definition // all that an order may pin (P49): def, newer, and others
-	below   []*core.Definition // what children run, and theirs (P40). Where there are any, no model is held against the tasks of the run
+	// what children run, and theirs (P40). Where there are any, no model is held against the tasks of the run
+	below []*core.Definition
 
 	start       int64 // when the run begins, in Unix milliseconds
 	now         int64 // since then
@@ -70,17 +71,19 @@ type simulation struct {
 	invocations int
 	steps       int
 
-	store      *store
-	queues     map[string]*queue
-	names      []string // of the queues, in a fixed order
-	procs      []*process
-	services   map[string]*service
-	agents     []string
-	ledgers    map[string]*ledger
-	orders     []*order
-	byID       map[string]*order
-	embedded   bool
-	capacity   int   // of agents and Schedulers: more messages than that in a queue, visible and in flight, are a backlog (P32)
+	store    *store
+	queues   map[string]*queue
+	names    []string // of the queues, in a fixed order
+	procs    []*process
+	services map[string]*service
+	agents   []string
+	ledgers  map[string]*ledger
+	orders   []*order
+	byID     map[string]*order
+	embedded bool
+	// of agents and Schedulers: more messages than that in a queue, visible and in flight, are a backlog
+	// (P32)
+	capacity   int
 	long       bool  // faults go on for so long that keys are forgotten
 	until      int64 // faults happen until then
 	waits      int64 // the longest that an order waits, in all its steps that do
@@ -171,7 +174,8 @@ func Run(sc Scenario, c Chooser, o Options) Result {
 	clear(w.nth)
 	counters.Put(w.nth)
 	w.nth = nil
-	return Result{Stats: w.Stats, Violation: w.violation, Hash: w.hash, Choices: w.choices, Points: w.points, Story: w.story, Checks: w.checks.counted()}
+	return Result{Stats: w.Stats, Violation: w.violation, Hash: w.hash, Choices: w.choices, Points: w.points,
+		Story: w.story, Checks: w.checks.counted()}
 }
 
 // point is where choices are made, and about what.
@@ -270,12 +274,14 @@ func (w *simulation) play() {
 				continue
 			}
 			if w.restless() {
-				w.violate("5", "nothing happens any more, and there are orders without an end: %s", w.unended())
+				w.violate("5", "nothing happens any more, and there are orders without an end: %s",
+					w.unended())
 			}
 			break
 		}
 		if w.steps++; w.steps > maxSteps || w.now > maxTime+w.waits {
-			w.violate("5", "after %d events and %s without faults there are orders without an end: %s", w.steps, time.Duration(w.now)*time.Millisecond, w.unended())
+			w.violate("5", "after %d events and %s without faults there are orders without an end: %s",
+				w.steps, time.Duration(w.now)*time.Millisecond, w.unended())
 			break
 		}
 		w.next()

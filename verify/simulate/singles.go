@@ -94,7 +94,8 @@ func (s *Scene) places() (all []Choice, cannot []Place) {
 			r, site := siteOf(p.Site)
 			switch why := w.impossible(r, site, actsAt[site][v]); {
 			case s.Base(p.Point) > 0:
-				cannot = append(cannot, Place{s.Name, c, 0, "another fault happens there, which the scenario is about"})
+				cannot = append(cannot, Place{s.Name, c, 0,
+					"another fault happens there, which the scenario is about"})
 			case why != "":
 				cannot = append(cannot, Place{s.Name, c, 0, why})
 			default:
@@ -120,7 +121,8 @@ func (m *Matrix) add(s *Scene, choices []Choice, r *Result) {
 	m.Runs++
 	if len(choices) == 1 {
 		p := Place{Scene: scene, Choice: choices[0]}
-		if slices.ContainsFunc(r.Choices, func(c Choice) bool { c.Value = choices[0].Value; return c == choices[0] }) {
+		if slices.ContainsFunc(r.Choices,
+			func(c Choice) bool { c.Value = choices[0].Value; return c == choices[0] }) {
 			p.Hits = 1
 		}
 		m.Places = append(m.Places, p)
@@ -173,7 +175,8 @@ func cellCount(only []Fault) (n int) {
 	for r := range sites {
 		for c := range sites[r] {
 			for _, a := range actsAt[c] {
-				if (only == nil || slices.Contains(only, a.fault)) && absent(role(r), call(c), a) == "" { //nolint:gosec // small
+				//nolint:gosec // small
+				if (only == nil || slices.Contains(only, a.fault)) && absent(role(r), call(c), a) == "" {
 					n++
 				}
 			}
@@ -184,22 +187,29 @@ func cellCount(only []Fault) (n int) {
 
 // calls lists whose calls there are at all.
 var calls = [roleCount][]call{
-	aScheduler:  {callLoad, callOrder, callCommit, callDue, callSend, callDelete, callExtend, callAlert, callMessage, callPoll, callClock, callDeploy},
-	aSupervisor: {callLoad, callCommit, callDue, callLease, callSend, callDepth, callAlert, callMessage, callTick, callClock},
-	anAgent:     {callSend, callDelete, callExtend, callEntry, callMove, callDo, callUndo, callMessage, callPoll, callClock},
-	aClient:     {callDelete, callMessage, callPoll, callForge, callExpire},
+	aScheduler: {callLoad, callOrder, callCommit, callDue, callSend, callDelete, callExtend, callAlert,
+		callMessage, callPoll, callClock, callDeploy},
+	aSupervisor: {callLoad, callCommit, callDue, callLease, callSend, callDepth, callAlert, callMessage,
+		callTick, callClock},
+	anAgent: {callSend, callDelete, callExtend, callEntry, callMove, callDo, callUndo, callMessage,
+		callPoll, callClock},
+	aClient: {callDelete, callMessage, callPoll, callForge, callExpire},
 }
 
 // who makes a call, for those that do not.
 var who = [callCount]string{
-	callLoad:   "only the Scheduler and the Supervisor read the state store; agents and applications know messages alone",
+	callLoad: "only the Scheduler and the Supervisor read the state store; agents and applications know " +
+		"messages alone",
 	callOrder:  "only the Scheduler reads orders that are kept apart: it alone evaluates expressions",
 	callCommit: "only the Scheduler and the Supervisor write the state store",
-	callDue:    "only the Supervisor looks through the index, and a Scheduler that starts in one process (P27)",
-	callLease:  "only the Supervisor holds a lease: Schedulers may always work at the same time",
-	callSend:   "an application's sends have no answer that the protocol could use; what happens to its messages is client.message",
+	callDue: "only the Supervisor looks through the index, and a Scheduler that starts in one process " +
+		"(P27)",
+	callLease: "only the Supervisor holds a lease: Schedulers may always work at the same time",
+	callSend: "an application's sends have no answer that the protocol could use; what happens to its " +
+		"messages is client.message",
 	callDelete: "the Supervisor takes from no queue",
-	callExtend: "it takes from no queue, or returns nothing to the queue: an application that does not delete gets it again",
+	callExtend: "it takes from no queue, or returns nothing to the queue: an application that does not " +
+		"delete gets it again",
 	callDepth:  "only the Supervisor looks for backlogs (P32)",
 	callAlert:  "only the Scheduler and the Supervisor raise alerts",
 	callEntry:  "only agents keep a ledger (P31)",
@@ -219,7 +229,8 @@ func absent(r role, c call, a act) string {
 	_, isCompute := find(compute, a)
 	switch {
 	case !slices.Contains(calls[r], c) && r == aSupervisor && c == callOrder:
-		return "the Supervisor claims nothing (P16), so that it never evaluates an expression and needs no order"
+		return "the Supervisor claims nothing (P16), so that it never evaluates an expression and needs " +
+			"no order"
 	case !slices.Contains(calls[r], c):
 		return who[c]
 	case r == aClient && isCompute:

@@ -40,5 +40,6 @@ func TestSingleFaults(t *testing.T) {
 			t.Errorf("never hit: %s at %s", c.Act, c.Site)
 		}
 	}
-	t.Logf("%d places; %d scenes, %d runs, %d of %d cells, %d cannot exist, %d broken", len(m.Places), m.Scenes, m.Runs, m.Count()-len(m.Missing), m.Count(), len(m.Absent), len(m.Broken))
+	t.Logf("%d places; %d scenes, %d runs, %d of %d cells, %d cannot exist, %d broken", len(m.Places),
+		m.Scenes, m.Runs, m.Count()-len(m.Missing), m.Count(), len(m.Absent), len(m.Broken))
 }

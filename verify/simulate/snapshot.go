@@ -26,7 +26,8 @@ func (w *simulation) snapshot() *simulation {
 	c := *w
 	c.nth, c.checks, c.Cells, c.choices, c.story = map[point]int{}, newChecks(), map[Cell]int{}, nil, nil
 	c.Ends, c.corpses, c.heap = maps.Clone(w.Ends), nil, heap{}
-	c.leases, c.outages, c.expired, c.coming = maps.Clone(w.leases), maps.Clone(w.outages), maps.Clone(w.expired), maps.Clone(w.coming)
+	c.leases, c.outages, c.expired, c.coming = maps.Clone(w.leases), maps.Clone(w.outages),
+		maps.Clone(w.expired), maps.Clone(w.coming)
 	c.store = w.store.snapshot(&c)
 	c.procs = make([]*process, len(w.procs))
 	for i, p := range w.procs {
@@ -86,7 +87,8 @@ func (w *simulation) become(s *simulation) {
 		own := *c.procs[i]
 		own.w, own.running = w, p.running
 		if len(p.running) > 0 {
-			own.scheduler, own.supervisor, own.worker, own.waits = p.scheduler, p.supervisor, p.worker, p.waits
+			own.scheduler, own.supervisor, own.worker, own.waits = p.scheduler, p.supervisor, p.worker,
+				p.waits
 			if own.waits != nil {
 				own.waits.Set(own.known)
 			}
@@ -114,7 +116,8 @@ func (w *simulation) become(s *simulation) {
 	d := *c.driver
 	d.w = w
 	*w.driver = d
-	w.now, w.invocations, w.leases, w.outages, w.expired, w.coming, w.orders, w.byID = c.now, c.invocations, c.leases, c.outages, c.expired, c.coming, c.orders, c.byID
+	w.now, w.invocations, w.leases, w.outages, w.expired, w.coming, w.orders, w.byID = c.now, c.invocations,
+		c.leases, c.outages, c.expired, c.coming, c.orders, c.byID
 	w.violation, w.sweepAt, w.hash, w.steps = c.violation, c.sweepAt, c.hash, c.steps
 	for _, p := range w.procs {
 		for _, iv := range p.running {
@@ -132,7 +135,10 @@ func (iv *invocation) hold(letters []*letter, w *simulation) {
 			if !slices.Contains(q.consumers, iv.p) {
 				continue
 			}
-			if at := slices.IndexFunc(q.messages, func(o *letter) bool { return o.id == l.id && o.message.Value == l.message.Value }); at >= 0 {
+			if at := slices.IndexFunc(q.messages, func(o *letter) bool {
+				return o.id == l.id &&
+					o.message.Value == l.message.Value
+			}); at >= 0 {
 				iv.mine[i] = q.messages[at]
 			}
 		}
@@ -176,9 +182,11 @@ func snapshotOf(letters []*letter) []*letter {
 
 func (h *history) snapshot() history {
 	c := *h
-	c.received, c.reported, c.alerts, c.requests = maps.Clone(h.received), maps.Clone(h.reported), maps.Clone(h.alerts), maps.Clone(h.requests)
+	c.received, c.reported, c.alerts, c.requests = maps.Clone(h.received), maps.Clone(h.reported),
+		maps.Clone(h.alerts), maps.Clone(h.requests)
 	c.meant = maps.Clone(h.meant)
-	c.holders, c.counted, c.verdicts, c.cancels = maps.Clone(h.holders), maps.Clone(h.counted), maps.Clone(h.verdicts), maps.Clone(h.cancels)
+	c.holders, c.counted, c.verdicts, c.cancels = maps.Clone(h.holders), maps.Clone(h.counted),
+		maps.Clone(h.verdicts), maps.Clone(h.cancels)
 	c.answered, c.decisions = maps.Clone(h.answered), maps.Clone(h.decisions)
 	c.wakes, c.alone = maps.Clone(h.wakes), maps.Clone(h.alone)
 	return c

@@ -243,11 +243,14 @@ func (d *driver) row(h *digest, r *row, now int64) {
 	if r.record == nil {
 		return
 	}
-	t := r.task // but for Closing, the same in every Close of an exploration, and why it stopped or is undone, and its attempts, which no decision reads
+	// but for Closing, the same in every Close of an exploration, and why it stopped or is undone, and its
+	// attempts, which no decision reads
+	t := r.task
 	slack := 2*d.w.skew() + 2
 	h.text(string(t.ProcessState))
 	h.yes(t.Erased != nil)
-	if (t.ProcessState == core.Processed || t.ProcessState == core.Cancelled || t.ProcessState == core.Closed) && t.AtRest() {
+	if (t.ProcessState == core.Processed || t.ProcessState == core.Cancelled ||
+		t.ProcessState == core.Closed) && t.AtRest() {
 		d.final(h, t)
 		return
 	}
@@ -262,7 +265,8 @@ func (d *driver) row(h *digest, r *row, now int64) {
 		h.text(fmt.Sprint(t.Refused))
 	}
 	h.yes(t.CancelAsked, t.Attention, t.ReplyTo != "", t.Output != nil)
-	for _, n := range [...]int{t.Run, t.Command, t.Hops, t.StatusSeq, t.StartSeq, t.EndSeq, t.EndCommand, t.DeadlineSeq, len(t.Steps), len(t.Verdicts)} {
+	for _, n := range [...]int{t.Run, t.Command, t.Hops, t.StatusSeq, t.StartSeq, t.EndSeq, t.EndCommand,
+		t.DeadlineSeq, len(t.Steps), len(t.Verdicts)} {
 		h.number(int64(n))
 	}
 	for i := range t.Verdicts {
@@ -340,11 +344,14 @@ func decidedOf(s *core.Step) (d core.Decided, ok bool) {
 }
 
 // step leaves out what no rule asks for: LockedBy (the name of a process), FirstAt but for services that
-// forget keys, FinishedAt, Until, EndState and the error's text; ClaimedAt counts while the claim stands (P32).
+// forget keys, FinishedAt, Until, EndState and the error's text; ClaimedAt counts while the claim stands
+// (P32).
 func (d *driver) step(h *digest, s *core.Step, now, slack int64) {
 	h.text(string(s.State))
-	h.yes(s.Undo, s.Output != nil, s.Resolved != nil, s.Resolved != nil && s.Resolved.At > s.ClaimedAt, s.NoEffect != 0)
-	for _, n := range [...]int64{int64(s.Attempt), int64(s.First), int64(s.FailureCount), int64(s.UndoFailures), int64(s.FinishSeq),
+	h.yes(s.Undo, s.Output != nil, s.Resolved != nil, s.Resolved != nil && s.Resolved.At > s.ClaimedAt,
+		s.NoEffect != 0)
+	for _, n := range [...]int64{int64(s.Attempt), int64(s.First), int64(s.FailureCount),
+		int64(s.UndoFailures), int64(s.FinishSeq),
 		int64(s.Allowance), int64(s.Queued)} {
 		h.number(n)
 	}
@@ -360,7 +367,8 @@ func (d *driver) step(h *digest, s *core.Step, now, slack int64) {
 	if s.InFlight() {
 		h.number(int64(s.ClaimedAt) - now)
 	}
-	if a := s.Answers; s.State == core.Waiting && a != nil && a.RemindedAt != 0 { // P37: when the next reminder is due, and whether the last is sent again
+	// P37: when the next reminder is due, and whether the last is sent again
+	if a := s.Answers; s.State == core.Waiting && a != nil && a.RemindedAt != 0 {
 		h.number(int64(s.ClaimedAt) - now)
 		h.number(int64(a.RemindedAt.Sub(s.ClaimedAt)))
 		h.yes(a.Moved)
@@ -402,7 +410,8 @@ func (d *driver) history(h *digest, o *order) {
 	if t == nil {
 		return
 	}
-	h.yes(t.EndSeq > 0 && s.reported[t.EndSeq] != "", t.ProcessState == core.Error && s.alerts[alertID(t.Ended, t.Run, t.EndCommand)])
+	h.yes(t.EndSeq > 0 && s.reported[t.EndSeq] != "", t.ProcessState == core.Error &&
+		s.alerts[alertID(t.Ended, t.Run, t.EndCommand)])
 	if t.StartSeq > 0 && s.reported[t.StartSeq] == "" {
 		h.yes(d.around(func(v port.Value) bool {
 			switch m := v.(type) {
@@ -511,7 +520,8 @@ func (d *driver) content(h *digest, l *letter, taken int) {
 			h.text("late") // its agent drops it, whatever else it says (P25)
 			return
 		}
-		for _, n := range [...]int64{int64(m.Run), int64(m.Attempt), int64(m.StopBy) - now, int64(m.ClaimedAt) - now, int64(m.Timeout)} {
+		for _, n := range [...]int64{int64(m.Run), int64(m.Attempt), int64(m.StopBy) - now,
+			int64(m.ClaimedAt) - now, int64(m.Timeout)} {
 			h.number(n)
 		}
 		h.text(string(m.Operation))
@@ -539,7 +549,8 @@ func (d *driver) content(h *digest, l *letter, taken int) {
 		h.text(string(m.Value))
 		h.text(string(m.Input))
 		h.text(string(m.Output))
-		for _, n := range [...]int{m.Run, m.Attempt, m.Command, m.Round, m.Tries} { // no answer has a token here
+		// no answer has a token here
+		for _, n := range [...]int{m.Run, m.Attempt, m.Command, m.Round, m.Tries} {
 			h.number(int64(n))
 		}
 		h.moment(m.Deadline, now, 0)
@@ -570,7 +581,8 @@ func (d *driver) reply(h *digest, m *message.Reply, waited core.Duration) {
 		_, step := d.w.stepOf(t, m.Step)
 		agent = step.AskedAgent(t.Step(m.Step))
 	}
-	for _, n := range [...]int64{int64(m.Run), int64(m.Attempt), int64(m.RetryAfter), int64(d.weight(agent, waited))} {
+	for _, n := range [...]int64{int64(m.Run), int64(m.Attempt), int64(m.RetryAfter),
+		int64(d.weight(agent, waited))} {
 		h.number(n)
 	}
 	if m.Error != nil {
@@ -613,7 +625,8 @@ func (d *driver) handler(iv *invocation) digest {
 //   - one that deletes its message, or returns it, asks for nothing more than its receipt;
 //   - a Scheduler that loads, or whose commit will fail for its document is not the one that is stored
 //     any more, decides anew, by the clock as it is then;
-//   - an agent that sends its answer asks for no time, and to one that is too late it is all the same by how much.
+//   - an agent that sends its answer asks for no time, and to one that is too late it is all the same by how
+//     much.
 func (d *driver) remembers(iv *invocation) (trail digest, age int64) {
 	trail, age = iv.trail, d.w.now-iv.began
 	t := iv.driven.turn

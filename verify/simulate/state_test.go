@@ -28,7 +28,8 @@ func TestStatesWithOneHashGoOnAlike(t *testing.T) {
 				a, b := s.successors(one), s.successors(other)
 				bothSpoil(a, b)
 				if !maps.Equal(a, b) {
-					t.Fatalf("%s: the same hash after\n%v\nand\n%v\nand then\n%v\nand\n%v", s.Name, one, other, a, b)
+					t.Fatalf("%s: the same hash after\n%v\nand\n%v\nand then\n%v\nand\n%v", s.Name, one,
+						other, a, b)
 				}
 			})
 		}

@@ -153,7 +153,8 @@ func (s *store) shard(id string) int {
 // earliest is the first time in the index.
 func (s *store) earliest() (first time.Time, any bool) {
 	for _, id := range s.ids {
-		if r := s.rows[id].record; r != nil && r.Bucket == port.DueBucket && (!any || r.IndexAt.Before(first)) {
+		if r := s.rows[id].record; r != nil && r.Bucket == port.DueBucket &&
+			(!any || r.IndexAt.Before(first)) {
 			first, any = r.IndexAt, true
 		}
 	}
@@ -207,7 +208,8 @@ const lateTime = 10 * 60_000
 // later is a write as a newer version of the program makes it: with a field that older ones do not
 // know, and have to keep.
 func (p *process) later(wr *port.Write) *port.Write {
-	if p.deploy == 0 || p.w.room.limit > 0 { // what it adds was not looked at when the document was found to fit
+	// what it adds was not looked at when the document was found to fit
+	if p.deploy == 0 || p.w.room.limit > 0 {
 		return wr
 	}
 	t, err := state.DecodeTask(wr.Record.Document)
@@ -302,7 +304,8 @@ func (s storePort) Ended(_ context.Context, id string) (ended bool, err error) {
 	return ended, err
 }
 
-func (s storePort) Due(_ context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due, limit int) ([]port.Due, error) {
+func (s storePort) Due(_ context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due,
+	limit int) ([]port.Due, error) {
 	st := s.p.w.store
 	var found []port.Due
 	err := s.p.w.cur.io(callDue, "index", func(f Fault) error {
@@ -372,7 +375,8 @@ type lease struct {
 // leases keep Supervisors from doing the same work twice, mostly.
 type leases struct{ p *process }
 
-func (l leases) Acquire(_ context.Context, name, owner string, now time.Time, ttl time.Duration) (ours bool, err error) {
+func (l leases) Acquire(_ context.Context, name, owner string, now time.Time,
+	ttl time.Duration) (ours bool, err error) {
 	w := l.p.w
 	err = w.cur.io(callLease, name, func(f Fault) error {
 		if f == Throttle {

@@ -24,7 +24,8 @@ func simulated(*testing.T) storetest.Backends {
 	w.store = &store{w: w, rows: map[string]*row{}, defs: map[string][]byte{}, bare: true}
 	p := &process{w: w, name: "suite", up: true}
 	w.cur = &invocation{w: w, p: p}
-	s := &oneByOne{storePort: storePort{p}, leases: leases{p}, ledgerPort: ledgerPort{p, &ledger{entries: map[string]port.LedgerEntry{}}}}
+	s := &oneByOne{storePort: storePort{p}, leases: leases{p},
+		ledgerPort: ledgerPort{p, &ledger{entries: map[string]port.LedgerEntry{}}}}
 	return storetest.Backends{Store: s, Definitions: s, Leases: s, Ledger: s, Forget: s.forget}
 }
 
@@ -70,7 +71,8 @@ func (s *oneByOne) Ended(ctx context.Context, id string) (bool, error) {
 	return s.storePort.Ended(ctx, id)
 }
 
-func (s *oneByOne) Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due, limit int) ([]port.Due, error) {
+func (s *oneByOne) Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due,
+	limit int) ([]port.Due, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.storePort.Due(ctx, bucket, shard, before, after, limit)
@@ -88,7 +90,8 @@ func (s *oneByOne) PutDefinition(ctx context.Context, hash string, data []byte) 
 	return s.storePort.p.w.store.PutDefinition(ctx, hash, data)
 }
 
-func (s *oneByOne) Acquire(ctx context.Context, name, owner string, now time.Time, ttl time.Duration) (bool, error) {
+func (s *oneByOne) Acquire(ctx context.Context, name, owner string, now time.Time,
+	ttl time.Duration) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.leases.Acquire(ctx, name, owner, now, ttl)

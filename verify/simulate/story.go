@@ -60,7 +60,8 @@ func describe(m port.Message) string {
 	case *message.Request:
 		return fmt.Sprintf("%s %s of %s, attempt %d", v.Operation, v.Step, v.OrderID, v.Attempt)
 	case *message.Reply:
-		return fmt.Sprintf("%s %s of %s, attempt %d: %s", v.Operation, v.Step, v.OrderID, v.Attempt, v.Outcome)
+		return fmt.Sprintf("%s %s of %s, attempt %d: %s", v.Operation, v.Step, v.OrderID, v.Attempt,
+			v.Outcome)
 	case *message.Control:
 		return strings.TrimSpace(fmt.Sprintf("%s %s %s", v.Kind, v.OrderID, v.Step))
 	case *message.Child:

@@ -15,22 +15,24 @@ type Choice struct {
 	Of    string `json:"of,omitempty"`
 	Nth   int    `json:"nth"`
 	Value int    `json:"value"`
-	What  string `json:"what,omitempty"` // for people; of a fault its name, which counts instead of the number
+	// for people; of a fault its name, which counts instead of the number
+	What string `json:"what,omitempty"`
 }
 
 // Tape is a run as a list of the choices that matter; all others are the plain course. It outlives
 // changes of the code, which a seed does not.
 type Tape struct {
-	Schema    int               `json:"schema"` // 1
-	Note      string            `json:"note,omitempty"`
-	Workflow  json.RawMessage   `json:"workflow,omitempty"` // the compiled definition
-	Children  []json.RawMessage `json:"children,omitempty"` // those of its child orders, and of theirs
-	Services  Services          `json:"services,omitempty"`
-	Order     json.RawMessage   `json:"order,omitempty"`     // the content of every order
-	Task      json.RawMessage   `json:"task,omitempty"`      // the document of the one order, as it stands when the run begins
-	At        core.Time         `json:"at,omitempty"`        // when that is, in Unix milliseconds
-	Invariant string            `json:"invariant,omitempty"` // that it broke when it was recorded
-	Choices   []Choice          `json:"choices"`
+	Schema   int               `json:"schema"` // 1
+	Note     string            `json:"note,omitempty"`
+	Workflow json.RawMessage   `json:"workflow,omitempty"` // the compiled definition
+	Children []json.RawMessage `json:"children,omitempty"` // those of its child orders, and of theirs
+	Services Services          `json:"services,omitempty"`
+	Order    json.RawMessage   `json:"order,omitempty"` // the content of every order
+	// the document of the one order, as it stands when the run begins
+	Task      json.RawMessage `json:"task,omitempty"`
+	At        core.Time       `json:"at,omitempty"`        // when that is, in Unix milliseconds
+	Invariant string          `json:"invariant,omitempty"` // that it broke when it was recorded
+	Choices   []Choice        `json:"choices"`
 	// Scope is the small world of an exploration, and Path what happens there, step by step, instead.
 	Scope string   `json:"scope,omitempty"`
 	Path  []action `json:"path,omitempty"`

@@ -24,16 +24,20 @@ func (d *drawing) chance(n int) bool { return d.IntN(n) == 0 }
 
 func (d *drawing) definition(seed uint64) *core.Definition {
 	def := &core.Definition{
-		Name: "drawn", Agents: map[string]core.AgentDefinition{}, Grace: 5 * core.Second, ResendAfter: 20 * core.Second, HopBudget: 4 + d.IntN(20),
-		Notify: []core.StatusKind{core.StatusReceived, core.StatusCompleted, core.StatusFailed, core.StatusUndone, core.StatusCancelled},
+		Name: "drawn", Agents: map[string]core.AgentDefinition{}, Grace: 5 * core.Second,
+		ResendAfter: 20 * core.Second, HopBudget: 4 + d.IntN(20),
+		Notify: []core.StatusKind{core.StatusReceived, core.StatusCompleted, core.StatusFailed,
+			core.StatusUndone, core.StatusCancelled},
 	}
 	if d.chance(2) {
-		def.Notify = append(def.Notify, core.StatusStarted, core.StatusStepFinished, core.StatusUndoing, core.StatusProgress)
+		def.Notify = append(def.Notify, core.StatusStarted, core.StatusStepFinished, core.StatusUndoing,
+			core.StatusProgress)
 	}
 	n := 1 + d.IntN(4)
 	for i := range n {
 		def.Steps = append(def.Steps, d.step(i))
-		agent := core.AgentDefinition{QueueAllowance: core.Duration(2+d.IntN(20)) * core.Second, ClockSkew: core.Second}
+		agent := core.AgentDefinition{QueueAllowance: core.Duration(2+d.IntN(20)) * core.Second,
+			ClockSkew: core.Second}
 		if d.chance(4) {
 			agent.KeyRetention = 10 * core.Minute
 		}
@@ -66,10 +70,13 @@ func (d *drawing) definition(seed uint64) *core.Definition {
 
 func (d *drawing) step(i int) core.StepDefinition {
 	name := string(rune('a' + i))
-	retry := core.Retry{MaxFailures: 1 + d.IntN(3), Backoff: core.Backoff{Initial: 2 * core.Second, Max: 10 * core.Second, Multiplier: 2, Jitter: 0.3}}
+	retry := core.Retry{MaxFailures: 1 + d.IntN(3),
+		Backoff: core.Backoff{Initial: 2 * core.Second, Max: 10 * core.Second, Multiplier: 2, Jitter: 0.3}}
 	s := core.StepDefinition{
-		Name: name, Agent: name + "-agent", Operation: "do-" + name, Timeout: core.Duration(2+d.IntN(10)) * core.Second, MaxQueueTime: 5 * core.Minute,
-		Retry: retry, OnFailure: core.OnFailureUndo, Grade: []core.Grade{core.Fenced, core.Idempotent, core.Plain}[d.IntN(3)],
+		Name: name, Agent: name + "-agent", Operation: "do-" + name,
+		Timeout: core.Duration(2+d.IntN(10)) * core.Second, MaxQueueTime: 5 * core.Minute,
+		Retry: retry, OnFailure: core.OnFailureUndo,
+		Grade: []core.Grade{core.Fenced, core.Idempotent, core.Plain}[d.IntN(3)],
 	}
 	if d.chance(4) {
 		s.Retry.ExtendedRounds, s.Retry.ExtendedInterval = 1, 20*core.Second
@@ -145,8 +152,9 @@ func putAgents(r *rand.Rand, def *core.Definition) {
 	}
 }
 
-// putWaits makes some steps waits, in every third workflow: short ones, ones that are longer than a message can be
-// delayed, and until times that have passed, come soon, or are none. What else is drawn stays as it is.
+// putWaits makes some steps waits, in every third workflow: short ones, ones that are longer than a message
+// can be delayed, and until times that have passed, come soon, or are none. What else is drawn stays as it
+// is.
 func putWaits(r *rand.Rand, def *core.Definition) {
 	if r.IntN(3) > 0 {
 		return
@@ -159,21 +167,25 @@ func putWaits(r *rand.Rand, def *core.Definition) {
 		for _, a := range s.AllAgents() {
 			delete(def.Agents, a)
 		}
-		*s = core.StepDefinition{Name: s.Name, After: s.After, When: s.When, OnFailure: s.OnFailure, Wait: &core.Wait{}}
+		*s = core.StepDefinition{Name: s.Name, After: s.After, When: s.When, OnFailure: s.OnFailure,
+			Wait: &core.Wait{}}
 		if r.IntN(4) == 0 {
-			times := []string{`"2026-01-01T11:00:00Z"`, `"2026-01-01T12:00:30Z"`, `"2026-01-01T12:20:00+00:00"`, `"2027-06-01T00:00:00Z"`, `"soon"`, `"${ order.at }"`}
+			times := []string{`"2026-01-01T11:00:00Z"`, `"2026-01-01T12:00:30Z"`,
+				`"2026-01-01T12:20:00+00:00"`, `"2027-06-01T00:00:00Z"`, `"soon"`, `"${ order.at }"`}
 			s.Input = json.RawMessage(times[r.IntN(len(times))])
 			continue
 		}
-		spans := []core.Duration{0, core.Duration(1+r.IntN(9)) * core.Second, core.Duration(20+r.IntN(70)) * core.Second, 14*core.Minute + 55*core.Second, core.Duration(16+r.IntN(10)) * core.Minute}
+		spans := []core.Duration{0, core.Duration(1+r.IntN(9)) * core.Second,
+			core.Duration(20+r.IntN(70)) * core.Second, 14*core.Minute + 55*core.Second,
+			core.Duration(16+r.IntN(10)) * core.Minute}
 		if s.Wait.For = spans[r.IntN(len(spans))]; s.Wait.For > 0 && r.IntN(3) == 0 {
 			s.Wait.Spread = core.Duration(1+r.IntN(30)) * core.Second
 		}
 	}
 }
 
-// putAnswers makes some steps ask for an answer, in every third workflow: approvals of one or more people, and events
-// of one name. What else is drawn stays as it is.
+// putAnswers makes some steps ask for an answer, in every third workflow: approvals of one or more people,
+// and events of one name. What else is drawn stays as it is.
 func putAnswers(r *rand.Rand, def *core.Definition) {
 	if r.IntN(3) > 0 {
 		return
@@ -186,12 +198,15 @@ func putAnswers(r *rand.Rand, def *core.Definition) {
 		for _, a := range s.AllAgents() {
 			delete(def.Agents, a)
 		}
-		*s = core.StepDefinition{Name: s.Name, After: s.After, When: s.When, OnFailure: s.OnFailure, Timeout: core.Duration(20+r.IntN(200)) * core.Second, Answer: &core.Answer{}}
+		*s = core.StepDefinition{Name: s.Name, After: s.After, When: s.When, OnFailure: s.OnFailure,
+			Timeout: core.Duration(20+r.IntN(200)) * core.Second, Answer: &core.Answer{}}
 		if r.IntN(3) == 0 {
 			s.Answer.Event = bought
 		} else {
 			s.Answer.Values = []string{"yes", "no"}
-			questions := []string{"", `{"question":"may it?"}`, `{"need":2}`, `{"need":2,"who":["ann","bob","cleo"]}`, `{"notSelf":"ann"}`, `{"who":["bob"],"timeout":"45s"}`,
+			questions := []string{"", `{"question":"may it?"}`, `{"need":2}`,
+				`{"need":2,"who":["ann","bob","cleo"]}`, `{"notSelf":"ann"}`,
+				`{"who":["bob"],"timeout":"45s"}`,
 				`{"need":2,"who":["ann"]}`, `{"question":"${ order.by }"}`, `{"timeout":"16m"}`}
 			s.Input = json.RawMessage(questions[r.IntN(len(questions))])
 		}
@@ -220,12 +235,16 @@ func putAsks(r *rand.Rand, def *core.Definition) {
 			continue
 		}
 		ask := core.StepDefinition{
-			Name: s.Name + "-ask", Agent: s.Name + "-agent", Operation: "ask-" + s.Name, After: slices.Clone(s.After), When: s.When,
-			Timeout: core.Duration(2+r.IntN(10)) * core.Second, MaxQueueTime: 5 * core.Minute, OnFailure: s.OnFailure, Grade: []core.Grade{core.Fenced, core.Idempotent, core.Plain}[r.IntN(3)],
-			Retry: core.Retry{MaxFailures: 1 + r.IntN(3), Backoff: core.Backoff{Initial: 2 * core.Second, Max: 10 * core.Second, Multiplier: 2, Jitter: 0.3}},
+			Name: s.Name + "-ask", Agent: s.Name + "-agent", Operation: "ask-" + s.Name,
+			After: slices.Clone(s.After), When: s.When,
+			Timeout: core.Duration(2+r.IntN(10)) * core.Second, MaxQueueTime: 5 * core.Minute,
+			OnFailure: s.OnFailure, Grade: []core.Grade{core.Fenced, core.Idempotent, core.Plain}[r.IntN(3)],
+			Retry: core.Retry{MaxFailures: 1 + r.IntN(3), Backoff: core.Backoff{Initial: 2 * core.Second,
+				Max: 10 * core.Second, Multiplier: 2, Jitter: 0.3}},
 			Input: json.RawMessage(`{"link":"${ token('` + s.Name + `', 'ann') }"}`),
 		}
-		def.Agents[ask.Agent] = core.AgentDefinition{QueueAllowance: core.Duration(2+r.IntN(20)) * core.Second, ClockSkew: core.Second}
+		def.Agents[ask.Agent] = core.AgentDefinition{QueueAllowance: core.Duration(2+
+			r.IntN(20)) * core.Second, ClockSkew: core.Second}
 		s.After, s.Answer.Ask = append(slices.Clone(s.After), ask.Name), ask.Name
 		if r.IntN(2) == 0 {
 			s.Answer.Remind = core.Duration(2+r.IntN(60)) * core.Second
@@ -234,7 +253,8 @@ func putAsks(r *rand.Rand, def *core.Definition) {
 	}
 }
 
-// putPolls has every third call poll for longer, or less long, than its agent may be unable to call its service (P45).
+// putPolls has every third call poll for longer, or less long, than its agent may be unable to call its
+// service (P45).
 func putPolls(r *rand.Rand, def *core.Definition) {
 	for i := range def.Steps {
 		if s := &def.Steps[i]; s.Agent != "" && r.IntN(3) == 0 {
@@ -246,19 +266,24 @@ func putPolls(r *rand.Rand, def *core.Definition) {
 // putLong has every fourth call that can take longer than its timeout, if it reports (P43).
 func putLong(r *rand.Rand, def *core.Definition) {
 	for i := range def.Steps {
-		if s := &def.Steps[i]; s.Agent != "" && s.Grade != core.Plain && !s.PointOfNoReturn && r.IntN(4) == 0 {
+		if s := &def.Steps[i]; s.Agent != "" && s.Grade != core.Plain && !s.PointOfNoReturn &&
+			r.IntN(4) == 0 {
 			s.MaxDuration = s.Timeout * core.Duration(2+r.IntN(10))
 		}
 	}
 }
 
-// putChildren makes one call a step of child orders, in every fifth workflow: of a list of up to four, or of one child (P40).
+// putChildren makes one call a step of child orders, in every fifth workflow: of a list of up to four, or of
+// one child (P40).
 func putChildren(r *rand.Rand, def *core.Definition) {
 	if r.IntN(5) > 0 {
 		return
 	}
 	asked := func(s *core.StepDefinition) bool {
-		return slices.ContainsFunc(def.Steps, func(o core.StepDefinition) bool { return o.Answer != nil && o.Answer.Ask == s.Name })
+		return slices.ContainsFunc(def.Steps, func(o core.StepDefinition) bool {
+			return o.Answer != nil &&
+				o.Answer.Ask == s.Name
+		})
 	}
 	for i := range def.Steps {
 		s := &def.Steps[i]
@@ -273,7 +298,8 @@ func putChildren(r *rand.Rand, def *core.Definition) {
 		maps.Copy(def.Agents, leaf.Agents)
 		e := &core.Each{Workflow: leaf.Name, Definition: leaf.Hash, Child: leaf, Concurrency: 1}
 		*s = core.StepDefinition{Name: s.Name, After: s.After, When: s.When, OnFailure: s.OnFailure, Each: e}
-		if lists := []string{`[]`, `[{"n":1}]`, `[{"n":1},{"n":2}]`, `[{"n":1},{"n":2},{"n":3},{"n":4}]`, `[{"n":1},{"n":2},"no object"]`}; r.IntN(5) > 0 {
+		if lists := []string{`[]`, `[{"n":1}]`, `[{"n":1},{"n":2}]`, `[{"n":1},{"n":2},{"n":3},{"n":4}]`,
+			`[{"n":1},{"n":2},"no object"]`}; r.IntN(5) > 0 {
 			s.Input = json.RawMessage(lists[r.IntN(len(lists))])
 			e.Concurrency, e.Tolerate, e.Collect = 1+r.IntN(3), r.IntN(2), r.IntN(2) == 0
 		}
@@ -283,32 +309,38 @@ func putChildren(r *rand.Rand, def *core.Definition) {
 
 // drawnLeaf is the workflow of children: one or two calls.
 func drawnLeaf(r *rand.Rand) *core.Definition {
-	leaf := &core.Definition{Name: "leaf", Agents: map[string]core.AgentDefinition{}, Grace: 5 * core.Second, ResendAfter: 20 * core.Second, HopBudget: 4 + r.IntN(20)}
+	leaf := &core.Definition{Name: "leaf", Agents: map[string]core.AgentDefinition{}, Grace: 5 * core.Second,
+		ResendAfter: 20 * core.Second, HopBudget: 4 + r.IntN(20)}
 	for i, name := range []string{"x", "y"}[:1+r.IntN(2)] {
-		retry := core.Retry{MaxFailures: 1 + r.IntN(3), Backoff: core.Backoff{Initial: 2 * core.Second, Max: 10 * core.Second, Multiplier: 2, Jitter: 0.3}}
+		retry := core.Retry{MaxFailures: 1 + r.IntN(3), Backoff: core.Backoff{Initial: 2 * core.Second,
+			Max: 10 * core.Second, Multiplier: 2, Jitter: 0.3}}
 		timeout := core.Duration(2+r.IntN(10)) * core.Second
-		s := core.StepDefinition{Name: name, Agent: name + "-agent", Operation: "do-" + name, Timeout: timeout, MaxQueueTime: 5 * core.Minute, Retry: retry, OnFailure: core.OnFailureUndo,
-			Undo: &core.Undo{Operation: "undo-" + name, Timeout: timeout, Retry: retry}, Grade: []core.Grade{core.Fenced, core.Idempotent, core.Plain}[r.IntN(3)]}
+		s := core.StepDefinition{Name: name, Agent: name + "-agent", Operation: "do-" + name,
+			Timeout: timeout, MaxQueueTime: 5 * core.Minute, Retry: retry, OnFailure: core.OnFailureUndo,
+			Undo:  &core.Undo{Operation: "undo-" + name, Timeout: timeout, Retry: retry},
+			Grade: []core.Grade{core.Fenced, core.Idempotent, core.Plain}[r.IntN(3)]}
 		if r.IntN(3) == 0 {
 			s.OnFailure = core.OnFailureStop
 		}
 		if i > 0 && r.IntN(2) == 0 {
 			s.After = []string{"x"}
 		}
-		leaf.Agents[s.Agent] = core.AgentDefinition{QueueAllowance: core.Duration(2+r.IntN(20)) * core.Second, ClockSkew: core.Second}
+		leaf.Agents[s.Agent] = core.AgentDefinition{QueueAllowance: core.Duration(2+r.IntN(20)) * core.Second,
+			ClockSkew: core.Second}
 		leaf.Steps = append(leaf.Steps, s)
 	}
 	return sealed(leaf)
 }
 
-// putRule puts a failure by rule (P50) before a step, in every fifth workflow; mostly one that does not hold. It stops
-// where that step stops, as P22 demands.
+// putRule puts a failure by rule (P50) before a step, in every fifth workflow; mostly one that does not hold.
+// It stops where that step stops, as P22 demands.
 func putRule(r *rand.Rand, def *core.Definition) {
 	if r.IntN(5) > 0 {
 		return
 	}
 	s := &def.Steps[r.IntN(len(def.Steps))]
-	rule := core.StepDefinition{Name: "rule", After: slices.Clone(s.After), When: "false", OnFailure: s.OnFailure, Fail: &core.Fail{Code: "by-rule", Message: "the rule holds"}}
+	rule := core.StepDefinition{Name: "rule", After: slices.Clone(s.After), When: "false",
+		OnFailure: s.OnFailure, Fail: &core.Fail{Code: "by-rule", Message: "the rule holds"}}
 	switch r.IntN(6) {
 	case 0, 1:
 		rule.When = "true"
@@ -319,9 +351,9 @@ func putRule(r *rand.Rand, def *core.Definition) {
 	def.Steps = append(def.Steps, rule)
 }
 
-// putGoOn lets some calls be gone on without (P42), in every third workflow: also behind a point of no return, where they
-// declare an undo, and with inputs and conditions that fail. Later steps ask whether they failed. What else is drawn
-// stays as it is.
+// putGoOn lets some calls be gone on without (P42), in every third workflow: also behind a point of no
+// return, where they declare an undo, and with inputs and conditions that fail. Later steps ask whether they
+// failed. What else is drawn stays as it is.
 func putGoOn(r *rand.Rand, def *core.Definition) {
 	if r.IntN(3) > 0 {
 		return
@@ -333,7 +365,8 @@ func putGoOn(r *rand.Rand, def *core.Definition) {
 		}
 		s.OnFailure = core.OnFailureContinue
 		if s.Undo == nil && behindNoReturn(def, s) {
-			s.Undo = &core.Undo{Operation: "undo-" + s.Name, Timeout: s.Timeout, Retry: core.Retry{MaxFailures: s.Retry.MaxFailures, Backoff: s.Retry.Backoff}}
+			s.Undo = &core.Undo{Operation: "undo-" + s.Name, Timeout: s.Timeout,
+				Retry: core.Retry{MaxFailures: s.Retry.MaxFailures, Backoff: s.Retry.Backoff}}
 		}
 		switch r.IntN(12) {
 		case 0:
@@ -343,7 +376,8 @@ func putGoOn(r *rand.Rand, def *core.Definition) {
 		case 2:
 			if s.Undo != nil {
 				undo := *s.Undo
-				undo.Input = json.RawMessage(`{"because":"${ steps.` + s.Name + `.error }","for":"${ order.missing.field }"}`)
+				undo.Input = json.RawMessage(`{"because":"${ steps.` + s.Name +
+					`.error }","for":"${ order.missing.field }"}`)
 				s.Undo = &undo
 			}
 		}
@@ -353,7 +387,8 @@ func putGoOn(r *rand.Rand, def *core.Definition) {
 		if s.PointOfNoReturn || s.When != "" || len(s.After) == 0 || r.IntN(2) == 0 {
 			continue
 		}
-		before := def.Steps[slices.IndexFunc(def.Steps, func(o core.StepDefinition) bool { return o.Name == s.After[0] })]
+		before := def.Steps[slices.IndexFunc(def.Steps,
+			func(o core.StepDefinition) bool { return o.Name == s.After[0] })]
 		if before.OnFailure != core.OnFailureContinue {
 			continue
 		}
@@ -374,7 +409,8 @@ func behindNoReturn(def *core.Definition, s *core.StepDefinition) bool {
 }
 
 // variants are definitions of the same workflow to move orders to (P49): one that fits what was done, but for
-// what may differ, and some that fit as long as certain steps were not begun. One that is no workflow is left out.
+// what may differ, and some that fit as long as certain steps were not begun. One that is no workflow is left
+// out.
 func variants(def *core.Definition) (all []*core.Definition) {
 	for _, change := range []func(*core.Definition){reworded, renamed, revised} {
 		d := *def
@@ -389,7 +425,8 @@ func variants(def *core.Definition) (all []*core.Definition) {
 // extra is a step that a variant has and the workflow has not.
 func extra(of *core.StepDefinition) core.StepDefinition {
 	s := *of
-	s.Name, s.Operation, s.After, s.When, s.Undo, s.OnFailure, s.PointOfNoReturn = "extra", "do-extra", nil, "", nil, core.OnFailureStop, false
+	s.Name, s.Operation, s.After, s.When, s.Undo, s.OnFailure, s.PointOfNoReturn = "extra", "do-extra", nil,
+		"", nil, core.OnFailureStop, false
 	if s.Answer != nil { // a call asks for one step
 		a := *s.Answer
 		a.Ask, a.Remind, s.Answer = "", 0, &a
@@ -397,7 +434,8 @@ func extra(of *core.StepDefinition) core.StepDefinition {
 	return s
 }
 
-// revised has other timeouts, retries and inputs of undos, its steps in another order, and one more that comes last.
+// revised has other timeouts, retries and inputs of undos, its steps in another order, and one more that
+// comes last.
 func revised(d *core.Definition) {
 	last := extra(&d.Steps[0])
 	for i := range d.Steps {
@@ -415,7 +453,8 @@ func revised(d *core.Definition) {
 		if s.Answer != nil {
 			s.Retry = core.Retry{}
 		}
-		if s.Each != nil && s.Each.Child != nil { // its children have not to be those of the workflow as it was
+		// its children have not to be those of the workflow as it was
+		if s.Each != nil && s.Each.Child != nil {
 			each, child := *s.Each, *s.Each.Child
 			child.Steps = slices.Clone(child.Steps)
 			if revised(&child); workflow.Seal(&child) == nil {
@@ -445,12 +484,14 @@ func renamed(d *core.Definition) {
 			return
 		}
 		s := d.Steps[call]
-		s.Name, s.After, s.When, s.OnFailure, s.Undo, s.PointOfNoReturn = d.Steps[0].Name, d.Steps[0].After, d.Steps[0].When, d.Steps[0].OnFailure, nil, false
+		s.Name, s.After, s.When, s.OnFailure, s.Undo, s.PointOfNoReturn = d.Steps[0].Name, d.Steps[0].After,
+			d.Steps[0].When, d.Steps[0].OnFailure, nil, false
 		d.Steps[0] = s
 	}
 	d.Steps[0].After = append(slices.Clone(d.Steps[0].After), first.Name)
 	for i := len(d.Steps) - 1; i > 0; i-- {
-		if !slices.ContainsFunc(d.Steps, func(s core.StepDefinition) bool { return slices.Contains(s.After, d.Steps[i].Name) }) {
+		if !slices.ContainsFunc(d.Steps,
+			func(s core.StepDefinition) bool { return slices.Contains(s.After, d.Steps[i].Name) }) {
 			d.Steps = slices.Delete(d.Steps, i, i+1)
 			break
 		}

@@ -46,7 +46,8 @@ func ServeAgent(ctx context.Context, out io.Writer) error {
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	fmt.Fprintln(out, "the agent", name, "attaches to", os.Getenv("STEPKEEPER_ENDPOINT"))
 	for ctx.Err() == nil {
-		err := agent.Serve(ctx, name, service.Operations(), agent.WithConcurrency(settings.Concurrency), agent.WithClock(clock),
+		err := agent.Serve(ctx, name, service.Operations(), agent.WithConcurrency(settings.Concurrency),
+			agent.WithClock(clock),
 			agent.WithRetry(settings.Retry), agent.WithBreaker(settings.Breaker), agent.WithLog(log))
 		if err != nil && ctx.Err() == nil {
 			log.Error("the agent ended; it begins again", "agent", name, "error", err)

@@ -15,9 +15,10 @@ import (
 
 // Times of faults.
 const (
-	quietPatience = 10 * time.Second        // for calls under way at a service to end
-	settleTime    = 1200 * time.Millisecond // longer than any call: what a frozen process, or one whose clock leapt, has still in hand is over
-	fullPatience  = 20 * time.Second        // for a full disk to be felt
+	quietPatience = 10 * time.Second // for calls under way at a service to end
+	// longer than any call: what a frozen process, or one whose clock leapt, has still in hand is over
+	settleTime   = 1200 * time.Millisecond
+	fullPatience = 20 * time.Second // for a full disk to be felt
 )
 
 // injector carries out a plan.
@@ -28,8 +29,9 @@ type injector struct {
 	mu       sync.Mutex
 	counts   map[string]int
 	restarts []Restart
-	probes   []string // orders that were cancelled before any process knew them, to see whether the disk is full
-	waiting  time.Time
+	// orders that were cancelled before any process knew them, to see whether the disk is full
+	probes  []string
+	waiting time.Time
 }
 
 // run carries out the plan, one thing after the other; it ends with the last.
@@ -40,7 +42,8 @@ func (t *injector) run(ctx context.Context, all []processFault) error {
 			return err
 		}
 		t.clock()
-		t.say("%s", processFault{At: time.Since(began).Round(100 * time.Millisecond), What: h.What, Who: h.Who, For: h.For})
+		t.say("%s", processFault{At: time.Since(began).Round(100 * time.Millisecond), What: h.What,
+			Who: h.Who, For: h.For})
 		if err := t.one(ctx, h); err != nil {
 			return fmt.Errorf("%s: %w", h.What, err)
 		}
@@ -132,7 +135,8 @@ func (t *injector) freezeAgent(ctx context.Context, h processFault) error {
 		return err
 	}
 	err := port.Sleep(ctx, h.For)
-	return errors.Join(err, t.quietly(ctx, []string{h.Who}, func() error { return errors.Join(p.Thaw(), port.Sleep(ctx, settleTime)) }))
+	return errors.Join(err, t.quietly(ctx, []string{h.Who},
+		func() error { return errors.Join(p.Thaw(), port.Sleep(ctx, settleTime)) }))
 }
 
 // quietly does something while no call reaches these services, nor is under way there.
@@ -164,9 +168,11 @@ const almostNothing = 4096
 
 // fullDisk lets a process write nothing but the beginnings of files, for so long from when it is felt.
 // felt waits until it is; nil: that is not known.
-func (t *injector) fullDisk(ctx context.Context, p *process.Process, d time.Duration, felt func(context.Context) error) error {
+func (t *injector) fullDisk(ctx context.Context, p *process.Process, d time.Duration,
+	felt func(context.Context) error) error {
 	if err := p.LimitFiles(almostNothing); err != nil {
-		return fmt.Errorf("NO FULL DISK CAN BE MADE HERE, and a soak without one proves less than it says: %w", err)
+		return fmt.Errorf(
+			"NO FULL DISK CAN BE MADE HERE, and a soak without one proves less than it says: %w", err)
 	}
 	var err error
 	if felt != nil {

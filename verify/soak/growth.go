@@ -89,8 +89,10 @@ func (g *growth) lives() []Life {
 		}
 		l := &all[len(all)-1]
 		l.Last = s
-		l.Most.Goroutines, l.Most.HeapBytes = max(l.Most.Goroutines, s.Goroutines), max(l.Most.HeapBytes, s.HeapBytes)
-		l.Most.RSS, l.Most.Files, l.Most.Threads = max(l.Most.RSS, s.RSS), max(l.Most.Files, s.Files), max(l.Most.Threads, s.Threads)
+		l.Most.Goroutines, l.Most.HeapBytes = max(l.Most.Goroutines, s.Goroutines),
+			max(l.Most.HeapBytes, s.HeapBytes)
+		l.Most.RSS, l.Most.Files, l.Most.Threads = max(l.Most.RSS, s.RSS), max(l.Most.Files, s.Files),
+			max(l.Most.Threads, s.Threads)
 		l.Most.DataBytes = max(l.Most.DataBytes, s.DataBytes)
 	}
 	return all
@@ -115,7 +117,8 @@ func (g *growth) rest(ctx context.Context, before Size) (Size, bool) {
 		if ok {
 			last = s
 		}
-		small := last.Goroutines > 0 && last.Goroutines <= before.Goroutines+moreGoroutines && last.Files <= before.Files+moreFiles
+		small := last.Goroutines > 0 && last.Goroutines <= before.Goroutines+moreGoroutines &&
+			last.Files <= before.Files+moreFiles
 		if small || time.Now().After(end) || port.Sleep(ctx, 500*time.Millisecond) != nil {
 			return last, small
 		}

@@ -76,7 +76,8 @@ func (d *operatorLoop) handleStopped(ctx context.Context) {
 
 // transient: a restart or a conflict, and the next look shows more.
 func transient(err error) bool {
-	return errors.Is(err, client.ErrConnection) || errors.Is(err, client.ErrUnavailable) || errors.Is(err, client.ErrRefused)
+	return errors.Is(err, client.ErrConnection) || errors.Is(err, client.ErrUnavailable) ||
+		errors.Is(err, client.ErrRefused)
 }
 
 // strange is by how much the number of such a command is wrong: an order gets fewer commands meanwhile.
@@ -93,7 +94,8 @@ func (d *operatorLoop) tryOutdated(ctx context.Context, s client.Summary) {
 	}
 	d.outdated[s.OrderID] = true
 	if err == nil && verdict.Accepted {
-		d.wrong = append(d.wrong, audit.Violation{Order: s.OrderID, What: "an undo with another command number", Expected: "refused", Found: "accepted"})
+		d.wrong = append(d.wrong, audit.Violation{Order: s.OrderID,
+			What: "an undo with another command number", Expected: "refused", Found: "accepted"})
 	}
 }
 
@@ -110,7 +112,8 @@ func (d *operatorLoop) review(ctx context.Context) {
 			d.again[s.OrderID] = false
 			continue
 		}
-		verdict, err := d.site.api.Resubmit(ctx, s.OrderID, client.IfCommand(s.Command), client.CommandID(fmt.Sprintf("again-%s-%d", s.OrderID, s.Command)))
+		verdict, err := d.site.api.Resubmit(ctx, s.OrderID, client.IfCommand(s.Command),
+			client.CommandID(fmt.Sprintf("again-%s-%d", s.OrderID, s.Command)))
 		if err == nil && verdict.Accepted {
 			d.again[s.OrderID] = true
 		}

@@ -43,9 +43,11 @@ type share struct {
 // nothing then (docs/protocol.md, section 7).
 func faultShares(fenced, knowsKeys bool) []share {
 	if !knowsKeys { // whatever leaves an effect in doubt needs the operator: less of it
-		return []share{{cutBefore, 0.01}, {cutAfter, 0.004}, {cutWithin, 0.002}, {delayed, 0.01}, {held, 0.002}, {halfClosed, 0.003}, {halfService, 0.01}}
+		return []share{{cutBefore, 0.01}, {cutAfter, 0.004}, {cutWithin, 0.002}, {delayed, 0.01},
+			{held, 0.002}, {halfClosed, 0.003}, {halfService, 0.01}}
 	}
-	all := []share{{cutBefore, 0.01}, {cutAfter, 0.01}, {cutWithin, 0.01}, {delayed, 0.02}, {held, 0.005}, {duplicated, 0.03}, {halfClosed, 0.01}, {halfService, 0.01}}
+	all := []share{{cutBefore, 0.01}, {cutAfter, 0.01}, {cutWithin, 0.01}, {delayed, 0.02}, {held, 0.005},
+		{duplicated, 0.03}, {halfClosed, 0.01}, {halfService, 0.01}}
 	if fenced {
 		all = append(all, share{replayed, 0.02}, share{lateCall, 0.01})
 	}
@@ -91,7 +93,8 @@ func newProxy(ctx context.Context, name, service string, seed uint64, w []share)
 	if err != nil {
 		return nil, err
 	}
-	p := &proxy{service: u.Host, name: name, seed: seed, faultShares: w, longest: longestDelay, ctx: ctx, calls: map[string]int{}, counts: map[string]int{}}
+	p := &proxy{service: u.Host, name: name, seed: seed, faultShares: w, longest: longestDelay, ctx: ctx,
+		calls: map[string]int{}, counts: map[string]int{}}
 	if p.cutListener, err = newCutListener(ctx); err == nil {
 		p.cutListener.attend(p.serve)
 	}

@@ -105,7 +105,8 @@ func run(ctx context.Context, o Options, dir string, all []processFault) (report
 	if err != nil {
 		return report, err
 	}
-	s.say("the engine is ready after %d ms, the agents %s are attached", up.Milliseconds(), strings.Join(outside, ", "))
+	s.say("the engine is ready after %d ms, the agents %s are attached", up.Milliseconds(),
+		strings.Join(outside, ", "))
 	if err := s.at(ctx, &report, all); err != nil {
 		return report, err
 	}
@@ -150,7 +151,9 @@ func (s *session) at(ctx context.Context, report *Report, all []processFault) er
 		return err
 	}
 	faultsEnded := time.Now()
-	s.say("the faults have ended after %.1f s with %d orders; now everything has to come to its end within %s", time.Since(s.began).Seconds(), s.load.count(), s.o.Settle)
+	s.say(
+		"the faults have ended after %.1f s with %d orders; now everything has to come to its end within %s",
+		time.Since(s.began).Seconds(), s.load.count(), s.o.Settle)
 	limited, cancel := context.WithTimeout(work, s.o.Settle)
 	defer cancel()
 	if err := s.settle(limited, &sending, stopOperator, &operatorLoop); err != nil && ctx.Err() != nil {
@@ -176,7 +179,8 @@ func (s *session) first(ctx context.Context, report *Report) error {
 }
 
 // settle waits until every order was answered and none is under way.
-func (s *session) settle(ctx context.Context, sending *sync.WaitGroup, stopOperator func(), operatorLoop *sync.WaitGroup) error {
+func (s *session) settle(ctx context.Context, sending *sync.WaitGroup, stopOperator func(),
+	operatorLoop *sync.WaitGroup) error {
 	sent := make(chan struct{})
 	go func() { sending.Wait(); close(sent) }()
 	select {
@@ -246,11 +250,13 @@ func (s *session) counts(r *Report) {
 			r.Faults[what] += n
 		}
 		c := s.site.fleet.Counts(name)
-		for what, n := range map[string]int{"failed before the effect": c.Before, "failed after it": c.After, "429": c.TooMany, "hung": c.Hang, "answer lost": c.Cut, "late effect": c.Late} {
+		for what, n := range map[string]int{"failed before the effect": c.Before, "failed after it": c.After,
+			"429": c.TooMany, "hung": c.Hang, "answer lost": c.Cut, "late effect": c.Late} {
 			r.Services[what] += n
 		}
 	}
-	r.Resubmitted, r.Resolved, r.Outdated = s.operatorLoop.resubmitted(), s.operatorLoop.Resolved, len(s.operatorLoop.outdated)
+	r.Resubmitted, r.Resolved, r.Outdated = s.operatorLoop.resubmitted(), s.operatorLoop.Resolved,
+		len(s.operatorLoop.outdated)
 	r.GoneOn = s.operatorLoop.gone + s.operatorLoop.resumed()
 	r.UndoneByOperator = len(s.operatorLoop.Undone)
 }
@@ -268,7 +274,8 @@ func (s *session) audit(ctx context.Context, r *Report, orders []audit.Order) er
 		return err
 	}
 	r.Effects, r.Reversals = result.Effects, result.Reversals
-	r.Violations = append(append(append(r.Violations, result.Violations...), s.load.wrong...), s.operatorLoop.wrong...)
+	r.Violations = append(append(append(r.Violations, result.Violations...), s.load.wrong...),
+		s.operatorLoop.wrong...)
 	if len(r.Violations) > 0 {
 		return nil // it sees; what it would see besides does not matter
 	}

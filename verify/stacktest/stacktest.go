@@ -30,9 +30,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
-// Workflows "order" is undone when charge fails, "halt" stops in Error, "ask" waits for two people. An order's content is
-// {"end": "fail"} for charge to fail for good, {"end": "never"} for no answer.
-var Workflows = map[string]string{"order": workflowOf("order", "undo"), "halt": workflowOf("halt", "stop"), "ask": ask}
+// Workflows "order" is undone when charge fails, "halt" stops in Error, "ask" waits for two people. An
+// order's content is {"end": "fail"} for charge to fail for good, {"end": "never"} for no answer.
+var Workflows = map[string]string{"order": workflowOf("order", "undo"), "halt": workflowOf("halt", "stop"),
+	"ask": ask}
 
 const ask = `workflow: ask
 steps:
@@ -112,10 +113,13 @@ func New(t testing.TB, store Store) *Deployment {
 	}
 	w.Parts = aws.Parts{
 		Outputs: aws.Outputs{Stack: "Shop", Region: "us-east-1", Orders: "orders", Definitions: "definitions",
-			Intake: w.Address(port.Intake), Control: w.Address(port.Control), Quarantine: w.Address(port.Quarantine),
-			Shards: store.Shards(), Finished: true, IntakeCommands: true, Application: "arn:aws:iam::1:policy/App", Operator: "arn:aws:iam::1:policy/Op"},
+			Intake: w.Address(port.Intake), Control: w.Address(port.Control),
+			Quarantine: w.Address(port.Quarantine),
+			Shards:     store.Shards(), Finished: true, IntakeCommands: true,
+			Application: "arn:aws:iam::1:policy/App", Operator: "arn:aws:iam::1:policy/Op"},
 		Tasks: store, Definitions: store, Poll: 2 * time.Millisecond,
-		Queues: sqs.New(c, sqs.Config{URLs: map[string]string{port.Intake: w.Address(port.Intake), port.Control: w.Address(port.Control)}}),
+		Queues: sqs.New(c, sqs.Config{URLs: map[string]string{port.Intake: w.Address(port.Intake),
+			port.Control: w.Address(port.Control)}}),
 	}
 	w.run(t, clock)
 	return w
@@ -124,7 +128,8 @@ func New(t testing.TB, store Store) *Deployment {
 // Address of a queue.
 func (w *Deployment) Address(queue string) string { return w.URL + "/000000000000/" + queue }
 
-// Client is a client of it. It panics where a call has another context than its caller's, which must be one that can end.
+// Client is a client of it. It panics where a call has another context than its caller's, which must be one
+// that can end.
 func (w *Deployment) Client(opts ...client.Option) *client.Client {
 	p := w.Parts
 	p.Tasks, p.Definitions, p.Queues = tasks{p.Tasks}, definitions{p.Definitions}, queues{p.Queues}
@@ -199,7 +204,8 @@ func (w *Deployment) run(t testing.TB, clock port.Clock) {
 		current[name] = d
 	}
 	s := scheduler.New(scheduler.Config{Parts: engine.Parts{
-		State: state.New(state.Config{Store: w.Store, Definitions: w.Store, Compile: workflow.Decode, Encode: workflow.Encode,
+		State: state.New(state.Config{Store: w.Store, Definitions: w.Store, Compile: workflow.Decode,
+			Encode:  workflow.Encode,
 			Current: func(name string) *core.Definition { return current[name] }}),
 		Queues: w.Queues, Alerts: silent{}, Clock: clock, Name: "test", WakeSlack: 10 * time.Millisecond,
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
@@ -217,7 +223,8 @@ func (w *Deployment) run(t testing.TB, clock port.Clock) {
 }
 
 // consume is the mapping of a queue to its function.
-func (w *Deployment) consume(ctx context.Context, name string, handle func(context.Context, string, []port.Delivery) []string) {
+func (w *Deployment) consume(ctx context.Context, name string,
+	handle func(context.Context, string, []port.Delivery) []string) {
 	q, err := w.Queues.Queue(name)
 	if err != nil {
 		panic(err)
@@ -263,7 +270,8 @@ func (w *Deployment) answer(ctx context.Context, _ string, batch []port.Delivery
 }
 
 func (w *Deployment) reply(r *message.Request) *message.Reply {
-	reply := &message.Reply{Schema: message.Schema, OrderID: r.OrderID, Run: r.Run, Step: r.Step, Agent: r.Agent, Attempt: r.Attempt,
+	reply := &message.Reply{Schema: message.Schema, OrderID: r.OrderID, Run: r.Run, Step: r.Step,
+		Agent: r.Agent, Attempt: r.Attempt,
 		Operation: r.Operation, Outcome: core.OutcomeDone, Output: json.RawMessage(`{"ok":true}`)}
 	var in struct{ End string }
 	_ = json.Unmarshal(r.Input, &in) // reserve has none

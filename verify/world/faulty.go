@@ -92,7 +92,8 @@ func (s *Faulty) Ended(ctx context.Context, id string) (bool, error) {
 }
 
 // Due of port.Store.
-func (s *Faulty) Due(ctx context.Context, b port.Bucket, shard int, before time.Time, after *port.Due, limit int) ([]port.Due, error) {
+func (s *Faulty) Due(ctx context.Context, b port.Bucket, shard int, before time.Time, after *port.Due,
+	limit int) ([]port.Due, error) {
 	s.Dues++
 	if s.FailDue != nil {
 		if err := s.FailDue(shard); err != nil {

@@ -70,7 +70,8 @@ func (s cutStore) Ended(ctx context.Context, id string) (ended bool, err error) 
 	return ended, err
 }
 
-func (s cutStore) Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due, limit int) (due []port.Due, err error) {
+func (s cutStore) Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due,
+	limit int) (due []port.Due, err error) {
 	s.world.Passed(ctx, "Due")
 	if cut := s.power.io(func() { due, err = s.Store.Due(ctx, bucket, shard, before, after, limit) }); cut != nil {
 		return nil, cut
@@ -177,14 +178,16 @@ type leases struct {
 	world *World
 }
 
-func (l leases) Acquire(ctx context.Context, name, owner string, now time.Time, ttl time.Duration) (bool, error) {
+func (l leases) Acquire(ctx context.Context, name, owner string, now time.Time,
+	ttl time.Duration) (bool, error) {
 	l.world.Passed(ctx, "Acquire")
 	return l.Leases.Acquire(ctx, name, owner, now, ttl)
 }
 
 type mark struct{}
 
-// Context is one that actors are called with. They must pass it on with every call: on Lambda it ends before the handling does.
+// Context is one that actors are called with. They must pass it on with every call: on Lambda it ends before
+// the handling does.
 var Context = context.WithValue(context.Background(), mark{}, true)
 
 // Passed checks that a call was handed Context.

@@ -54,12 +54,13 @@ type World struct {
 	Counts   map[string]int
 	Config   func(*scheduler.Config) // changes the Scheduler's before it starts
 	Sweeping func(*supervisor.Config)
-	CacheFor int                                      // tasks cached
-	Limit    int                                      // of a message, in bytes; 0: none
-	Refuse   string                                   // the reply-to queue that takes nothing
-	Gone     string                                   // the reply-to name that is off the list
-	Outage   bool                                     // the names of reply-tos cannot be looked up
-	Unread   error                                    // what every read and write of a definition answers; nil: none
+	CacheFor int    // tasks cached
+	Limit    int    // of a message, in bytes; 0: none
+	Refuse   string // the reply-to queue that takes nothing
+	Gone     string // the reply-to name that is off the list
+	Outage   bool   // the names of reply-tos cannot be looked up
+	// what every read and write of a definition answers; nil: none
+	Unread   error
 	Fail     func(queue string, m port.Message) error // what a queue answers to a message; nil: takes it
 	instance int
 }
@@ -81,10 +82,13 @@ func New(t testing.TB, def *core.Definition) *World {
 	}
 	def.Hash = core.DefinitionHash(stored)
 	w := &World{
-		t: t, Clock: memory.NewClock(Start), Store: memory.NewStore(4), Defs: memory.NewDefinitions(), Leases: memory.NewLeases(),
-		Def: def, Power: &Power{}, Asked: map[string]string{}, Ledger: map[string]*Entry{}, Statuses: map[string]string{}, Counts: map[string]int{},
+		t: t, Clock: memory.NewClock(Start), Store: memory.NewStore(4), Defs: memory.NewDefinitions(),
+		Leases: memory.NewLeases(),
+		Def:    def, Power: &Power{}, Asked: map[string]string{}, Ledger: map[string]*Entry{},
+		Statuses: map[string]string{}, Counts: map[string]int{},
 	}
-	configs := []memory.QueueConfig{{Name: port.Intake}, {Name: port.Replies}, {Name: port.Control}, {Name: port.Tasks}, {Name: port.Quarantine}, {Name: "shop"}, {Name: "desk"}}
+	configs := []memory.QueueConfig{{Name: port.Intake}, {Name: port.Replies}, {Name: port.Control},
+		{Name: port.Tasks}, {Name: port.Quarantine}, {Name: "shop"}, {Name: "desk"}}
 	for _, name := range slices.Sorted(maps.Keys(def.Agents)) {
 		configs = append(configs, memory.QueueConfig{Name: port.Requests(name)})
 	}
@@ -164,7 +168,8 @@ func (w *World) SchedulerConfig(s *state.Store, name string) scheduler.Config {
 // Parts are what an actor of this world stands on.
 func (w *World) Parts(s *state.Store, shared port.Leases, name string) engine.Parts {
 	return engine.Parts{
-		State: s, Queues: cutQueues{w.Queues, w}, Alerts: w, Leases: leases{shared, w}, Clock: w.Clock, Name: name, WakeSlack: time.Second, Logger: quiet(),
+		State: s, Queues: cutQueues{w.Queues, w}, Alerts: w, Leases: leases{shared, w}, Clock: w.Clock,
+		Name: name, WakeSlack: time.Second, Logger: quiet(),
 	}
 }
 
@@ -329,14 +334,16 @@ func (w *World) answer(r *message.Request) *message.Reply {
 
 // Done answers that it is done.
 func Done(r *message.Request) *message.Reply {
-	return &message.Reply{Schema: 1, OrderID: r.OrderID, Run: r.Run, Step: r.Step, Agent: r.Agent, Attempt: r.Attempt,
+	return &message.Reply{Schema: 1, OrderID: r.OrderID, Run: r.Run, Step: r.Step, Agent: r.Agent,
+		Attempt:   r.Attempt,
 		Operation: r.Operation, Outcome: core.OutcomeDone, Output: json.RawMessage(`{"key":"` + r.Key + `"}`)}
 }
 
 // Failed answers a permanent failure.
 func Failed(r *message.Request, code string) *message.Reply {
 	reply := Done(r)
-	reply.Outcome, reply.Output, reply.Error = core.OutcomeFailed, nil, &message.ReplyError{Code: code, Message: "it will not work"}
+	reply.Outcome, reply.Output, reply.Error = core.OutcomeFailed, nil,
+		&message.ReplyError{Code: code, Message: "it will not work"}
 	return reply
 }
 
@@ -388,7 +395,8 @@ func (w *World) Task(id string) *core.Task {
 
 // Order is a submission of the world's workflow.
 func Order(id string) *message.SubmitOrder {
-	return &message.SubmitOrder{Schema: 1, OrderID: id, Workflow: "order", Order: json.RawMessage(`{ "total": 12.50 }`), ReplyTo: "shop"}
+	return &message.SubmitOrder{Schema: 1, OrderID: id, Workflow: "order",
+		Order: json.RawMessage(`{ "total": 12.50 }`), ReplyTo: "shop"}
 }
 
 // Expressions pass everything on, so that a request shows what its step could see.
@@ -442,19 +450,24 @@ func (Expressions) Output(env core.Environment) (json.RawMessage, error) {
 
 // Definition is (a beside b), then c; each with its own agent and its undo.
 func Definition() *core.Definition {
-	retry := core.Retry{MaxFailures: 3, Backoff: core.Backoff{Initial: 2 * core.Second, Max: 10 * core.Second, Multiplier: 2, Jitter: 0.5}}
+	retry := core.Retry{MaxFailures: 3, Backoff: core.Backoff{Initial: 2 * core.Second, Max: 10 * core.Second,
+		Multiplier: 2, Jitter: 0.5}}
 	def := &core.Definition{
 		Schema: 1, Name: "order", Agents: map[string]core.AgentDefinition{}, Expr: Expressions{},
 		Output: json.RawMessage(`{}`), Grace: 5 * core.Second, ResendAfter: 30 * core.Second, HopBudget: 100,
-		Notify: []core.StatusKind{core.StatusReceived, core.StatusStarted, core.StatusStepFinished, core.StatusCompleted,
+		Notify: []core.StatusKind{core.StatusReceived, core.StatusStarted, core.StatusStepFinished,
+			core.StatusCompleted,
 			core.StatusFailed, core.StatusUndone, core.StatusCancelled},
 	}
 	for _, name := range []string{"a", "b", "c"} {
 		def.Steps = append(def.Steps, core.StepDefinition{
-			Name: name, Agent: "agent-" + name, Operation: "do-" + name, Input: json.RawMessage(`{}`), Timeout: 10 * core.Second, MaxQueueTime: core.Day, Retry: retry,
-			OnFailure: core.OnFailureUndo, Grade: core.Fenced, Undo: &core.Undo{Operation: "undo-" + name, Timeout: 10 * core.Second, Retry: retry},
+			Name: name, Agent: "agent-" + name, Operation: "do-" + name, Input: json.RawMessage(`{}`),
+			Timeout: 10 * core.Second, MaxQueueTime: core.Day, Retry: retry,
+			OnFailure: core.OnFailureUndo, Grade: core.Fenced,
+			Undo: &core.Undo{Operation: "undo-" + name, Timeout: 10 * core.Second, Retry: retry},
 		})
-		def.Agents["agent-"+name] = core.AgentDefinition{QueueAllowance: 20 * core.Second, ClockSkew: core.Second}
+		def.Agents["agent-"+name] = core.AgentDefinition{QueueAllowance: 20 * core.Second,
+			ClockSkew: core.Second}
 	}
 	def.Steps[2].After = []string{"a", "b"}
 	return def

@@ -119,7 +119,8 @@ func find(ctx context.Context, name string, sub subject, probe Probe) (r Report,
 	_, here := sub.(*inside)
 	for i := range trials {
 		tr := &trials[i]
-		if tr.needsUndo && probe.Undo == "" || tr.needsRefusal && probe.Refuse == nil || tr.needsDelay && probe.Delay == nil || tr.inside && !here {
+		if tr.needsUndo && probe.Undo == "" || tr.needsRefusal && probe.Refuse == nil || tr.needsDelay &&
+			probe.Delay == nil || tr.inside && !here {
 			continue
 		}
 		b := newBench(ctx, name, sub, probe, tr.with)
@@ -130,7 +131,8 @@ func find(ctx context.Context, name string, sub subject, probe Probe) (r Report,
 		r.Trials = append(r.Trials, Trial{Name: tr.name, Rule: tr.rule, For: tr.grades, Wrong: b.wrong})
 	}
 	if probe.Undo == "" {
-		r.Trials = append(r.Trials, Trial{Name: "has an undo", Rule: "P20", For: []core.Grade{Fenced}, Wrong: "there is no undo that could fence; a step without one is idempotent at best"})
+		r.Trials = append(r.Trials, Trial{Name: "has an undo", Rule: "P20", For: []core.Grade{Fenced},
+			Wrong: "there is no undo that could fence; a step without one is idempotent at best"})
 	}
 	for _, g := range []core.Grade{Fenced, Idempotent, Plain} {
 		if len(r.failed(g)) == 0 {

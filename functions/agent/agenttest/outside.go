@@ -72,7 +72,8 @@ type served struct {
 
 func (s served) QueueNames() []string { return []string{s.name, port.Replies, port.Quarantine} }
 
-// URL is the endpoint for the agent, which gets it as AWS_ENDPOINT_URL_SQS, in whatever language. Any credentials and any region will do.
+// URL is the endpoint for the agent, which gets it as AWS_ENDPOINT_URL_SQS, in whatever language. Any
+// credentials and any region will do.
 func (o *Outside) URL() string { return o.url }
 
 // Close ends the serving.
@@ -167,7 +168,9 @@ func (o *Outside) ended(ctx context.Context, b *bench) error {
 	case b.ctx.Err() != nil:
 		return context.Cause(b.ctx)
 	case ctx.Err() != nil:
-		return fmt.Errorf("%w within %s after their time: is %s attached to %s, and does it delete what it has handled?", ErrSilent, o.Patience, o.name, o.url)
+		return fmt.Errorf(
+			"%w within %s after their time: is %s attached to %s, and does it delete what it has handled?",
+			ErrSilent, o.Patience, o.name, o.url)
 	}
 	return nil
 }

@@ -75,11 +75,14 @@ func (a Allow) check(ip netip.Addr) error {
 	case !ip.IsValid() || ip.IsMulticast() || ip.IsUnspecified() || noMachine.contain(ip):
 		return fmt.Errorf("%s is no address of one machine: %w", ip, ErrAddress)
 	case opaque.contain(ip):
-		return fmt.Errorf("%s leads through a translator to an address that cannot be checked: %w", ip, ErrAddress)
+		return fmt.Errorf("%s leads through a translator to an address that cannot be checked: %w", ip,
+			ErrAddress)
 	case ip.IsLoopback() && !a.Loopback:
-		return fmt.Errorf("%s is this machine; say allow: {loopback: true} if that is meant: %w", ip, ErrAddress)
+		return fmt.Errorf("%s is this machine; say allow: {loopback: true} if that is meant: %w", ip,
+			ErrAddress)
 	case (ip.IsPrivate() || morePrivate.contain(ip)) && !a.PrivateAddresses:
-		return fmt.Errorf("%s is private; say allow: {privateAddresses: true} if that is meant: %w", ip, ErrAddress)
+		return fmt.Errorf("%s is private; say allow: {privateAddresses: true} if that is meant: %w", ip,
+			ErrAddress)
 	}
 	return nil
 }
@@ -95,7 +98,8 @@ const dialTimeout = 5 * time.Second
 // guardedDial resolves the name itself and dials the very address that it has checked, so that a
 // name that changes its mind in between (rebinding) gains nothing. One address that is refused
 // refuses the host.
-func guardedDial(allow Allow, resolve Resolver, dial func(ctx context.Context, network, address string) (net.Conn, error)) func(context.Context, string, string) (net.Conn, error) {
+func guardedDial(allow Allow, resolve Resolver, dial func(ctx context.Context, network,
+	address string) (net.Conn, error)) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		host, service, err := net.SplitHostPort(address)
 		if err != nil {

@@ -37,7 +37,8 @@ type Agent struct {
 type Operation struct {
 	Method string `yaml:"method" json:"method,omitzero"` // default POST
 	Path   string `yaml:"path" json:"path,omitzero"`     // default /{operation}
-	Output string `yaml:"output" json:"output,omitzero"` // "json" (default): the answer must be JSON, or empty; "ignore": whatever it is
+	// "json" (default): the answer must be JSON, or empty; "ignore": whatever it is
+	Output string `yaml:"output" json:"output,omitzero"`
 	Check  *Check `yaml:"check" json:"check,omitzero"`
 
 	Classify Classify `yaml:"classify" json:"classify,omitempty"` // before that of the agent

@@ -22,17 +22,20 @@ type Options struct {
 
 // Service calls one remote service. Close it when its worker has ended.
 type Service struct {
-	agent  Agent
-	clock  port.Clock
-	kept   *http.Client // keeps connections
-	fresh  *http.Client // for plain calls and points of no return: a connection that the server just dropped would leave them in doubt
+	agent Agent
+	clock port.Clock
+	kept  *http.Client // keeps connections
+	// for plain calls and points of no return: a connection that the server just dropped would leave them in
+	// doubt
+	fresh  *http.Client
 	dialer net.Dialer
 }
 
 // New makes the client of an agent out of a loaded Config. An external agent has none: an error.
 func New(name string, agent Agent, o Options) (*Service, error) {
 	if agent.External {
-		return nil, fmt.Errorf("agent %q is external: a process of its own serves %s", name, port.Requests(name))
+		return nil, fmt.Errorf("agent %q is external: a process of its own serves %s", name,
+			port.Requests(name))
 	}
 	if agent.redact == nil {
 		return nil, fmt.Errorf("agent %q was not made by Load or Parse", name)

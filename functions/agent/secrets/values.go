@@ -63,7 +63,8 @@ func (v *Values) Get(ctx context.Context, name string) (string, error) {
 	if _, kept := v.where[name]; !kept {
 		value, _ := v.lookup(name)
 		if value == "" {
-			return "", fmt.Errorf("secret %s is neither among those that were deployed (%s) nor a variable", name, deployment.VarSecrets)
+			return "", fmt.Errorf("secret %s is neither among those that were deployed (%s) nor a variable",
+				name, deployment.VarSecrets)
 		}
 		return value, nil
 	}

@@ -14,7 +14,8 @@ func (h *handling) answer(ctx context.Context) Verdict {
 	switch {
 	case left <= 0: // P25: nothing is sent after stopBy
 		w.counters.late.Add(1)
-		w.Log.Info("a request was finished after its stopBy; not answered", about(w.Agent, h.req), "done", h.failed == nil && !h.silent)
+		w.Log.Info("a request was finished after its stopBy; not answered", about(w.Agent, h.req), "done",
+			h.failed == nil && !h.silent)
 		return ack
 	case h.silent:
 		w.counters.doubt.Add(1)
@@ -23,7 +24,8 @@ func (h *handling) answer(ctx context.Context) Verdict {
 	}
 	reply := h.reply()
 	if err := w.send(ctx, w.Replies, reply, min(w.SendTimeout, left)); err != nil {
-		w.Log.Warn("a reply could not be sent; the request is returned to the queue", about(w.Agent, h.req), "error", err)
+		w.Log.Warn("a reply could not be sent; the request is returned to the queue", about(w.Agent, h.req),
+			"error", err)
 		return w.nack(0)
 	}
 	switch reply.Outcome {
@@ -43,7 +45,8 @@ func (h *handling) answer(ctx context.Context) Verdict {
 func (h *handling) reply() *message.Reply {
 	r := h.req
 	reply := &message.Reply{
-		Schema: message.Schema, OrderID: r.OrderID, Run: r.Run, Step: r.Step, Agent: h.w.Agent, Attempt: r.Attempt,
+		Schema: message.Schema, OrderID: r.OrderID, Run: r.Run, Step: r.Step, Agent: h.w.Agent,
+		Attempt:   r.Attempt,
 		Operation: r.Operation, Outcome: core.OutcomeDone, Output: h.output,
 	}
 	if r.ClaimedAt != 0 {

@@ -48,14 +48,18 @@ func RetryAfter(err error, wait time.Duration) error {
 // Unauthorized says that the service refused the agent's credentials, before it did anything. It is
 // transient and no failure of the step: the step waits, uncounted, until the credentials are renewed (P45).
 func Unauthorized(err error) error {
-	return with(err, func(f *Failure) { f.Permanent, f.NoEffect, f.Code = false, true, core.CodeUnauthorized })
+	return with(err, func(f *Failure) {
+		f.Permanent, f.NoEffect, f.Code = false, true,
+			core.CodeUnauthorized
+	})
 }
 
-// NotYet says that the service was asked, did nothing, and is to be asked again: what the step waits for has not come
-// about. It is no failure: the step polls, uncounted, for up to its pollFor, and is not asked again before after (P45).
-// Wrap it to say what is missing.
+// NotYet says that the service was asked, did nothing, and is to be asked again: what the step waits for has
+// not come about. It is no failure: the step polls, uncounted, for up to its pollFor, and is not asked again
+// before after (P45). Wrap it to say what is missing.
 func NotYet(after time.Duration) error {
-	return &Failure{NoEffect: true, Code: core.CodeNotYet, RetryAfter: max(0, after), Err: errors.New("the service says: not yet")}
+	return &Failure{NoEffect: true, Code: core.CodeNotYet, RetryAfter: max(0, after),
+		Err: errors.New("the service says: not yet")}
 }
 
 // turnedAway: the service was asked, and did nothing; its code says why (P45).

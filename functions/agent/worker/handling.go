@@ -51,10 +51,15 @@ func (h *handling) run(ctx context.Context) Verdict {
 	}
 	var known bool
 	if h.op, known = w.Operations.find(h.req.Name); !known {
-		return h.refuse(ctx, "unknown-operation", fmt.Errorf("agent %q has no operation %q; deploy one that has it, or correct the workflow", w.Agent, h.req.Name))
+		return h.refuse(ctx, "unknown-operation",
+			fmt.Errorf("agent %q has no operation %q; deploy one that has it, or correct the workflow",
+				w.Agent, h.req.Name))
 	}
 	if h.req.Grade == core.Plain && w.Ledger == nil {
-		return h.refuse(ctx, "no-ledger", fmt.Errorf("operation %q is of a plain service, and agent %q was started without a ledger; give it one", h.req.Name, w.Agent))
+		return h.refuse(ctx, "no-ledger",
+			fmt.Errorf(
+				"operation %q is of a plain service, and agent %q was started without a ledger; give it one",
+				h.req.Name, w.Agent))
 	}
 	limit := h.limit(ctx)
 	if limit <= 0 || ctx.Err() != nil {
@@ -103,7 +108,8 @@ func (h *handling) limit(ctx context.Context) time.Duration {
 	}
 	limit = min(limit, h.stop().Sub(now))
 	if end, bounded := ctx.Deadline(); bounded {
-		limit = min(limit, time.Until(end)) //nolint:forbidigo // a context goes by the machine's clock, whatever the Clock shows
+		//nolint:forbidigo // a context goes by the machine's clock, whatever the Clock shows
+		limit = min(limit, time.Until(end))
 	}
 	return limit
 }
@@ -118,8 +124,8 @@ func (h *handling) refuse(ctx context.Context, code string, err error) Verdict {
 // byLedger: the operation goes by the ledger (P31, P22a).
 func (h *handling) byLedger() bool { return h.req.Grade == core.Plain || h.pivot() }
 
-// tries carries out the operation, with the agent's own retries around the breaker. The retry policy sees a first try
-// only if another one may follow it, because most calls succeed at once.
+// tries carries out the operation, with the agent's own retries around the breaker. The retry policy sees a
+// first try only if another one may follow it, because most calls succeed at once.
 func (h *handling) tries(ctx context.Context) {
 	g := h.w.guard(h.req.Name)
 	try := func() error { return g.call(h.req.Key, func() error { return h.once(ctx) }) }
@@ -137,7 +143,8 @@ func (h *handling) tries(ctx context.Context) {
 	switch {
 	case h.try == 0 && errors.Is(err, circuitbreaker.ErrOpen):
 		h.failed = h.notCalled(g)
-	case h.failed != nil && h.doubt != nil && core.Uncounted(h.failed.Code): // an earlier try was a call (P45)
+	case h.failed != nil && h.doubt != nil && core.Uncounted(h.failed.Code):
+		// an earlier try was a call (P45)
 		h.failed = &tried{Failure: *h.doubt}
 	}
 }
@@ -153,7 +160,9 @@ func (h *handling) notCalled(g *guard) *tried {
 		code = cause.Code
 	}
 	return &tried{Failure: Failure{Code: code, NoEffect: true, RetryAfter: wait,
-		Err: fmt.Errorf("the circuit breaker of %s %s is open, and the call was not made; the last failure was %s: %w", h.w.Agent, h.req.Name, cause.Code, cause.Err)}}
+		Err: fmt.Errorf(
+			"the circuit breaker of %s %s is open, and the call was not made; the last failure was %s: %w",
+			h.w.Agent, h.req.Name, cause.Code, cause.Err)}}
 }
 
 // maxHeldBack is how often a request may have been received to be held back once more: a queue
@@ -232,9 +241,11 @@ func (h *handling) judge(ctx context.Context, f Failure) *tried {
 		f.Code, f.Err = "timeout", fmt.Errorf("for %s %w", h.req.Timeout.Std(), errNoProgress)
 	}
 	t := &tried{Failure: f, wait: f.RetryAfter}
-	t.service = !f.Permanent && !h.proven && f.Code != codeLedger && f.Code != core.CodeNotYet && !errors.Is(context.Cause(ctx), context.Canceled)
+	t.service = !f.Permanent && !h.proven && f.Code != codeLedger && f.Code != core.CodeNotYet &&
+		!errors.Is(context.Cause(ctx), context.Canceled)
 	left := h.deadline.Sub(h.w.Clock.Now())
-	t.again = !f.Permanent && !h.proven && !f.turnedAway() && ctx.Err() == nil && h.w.Retry.longest(h.try, f.RetryAfter) < left
+	t.again = !f.Permanent && !h.proven && !f.turnedAway() && ctx.Err() == nil &&
+		h.w.Retry.longest(h.try, f.RetryAfter) < left
 	if h.req.Grade == core.Plain && !f.NoEffect && h.op.Check == nil {
 		t.again = false // there is no check to ask, and it must not be called again
 	}
@@ -266,7 +277,8 @@ func (h *handling) check(ctx context.Context) (happened bool, out json.RawMessag
 		if f.turnedAway() {
 			return false, nil, &f
 		}
-		return false, nil, &Failure{Code: "check-" + f.Code, RetryAfter: f.RetryAfter, Err: fmt.Errorf("asking whether it happened before failed: %w", err)}
+		return false, nil, &Failure{Code: "check-" + f.Code, RetryAfter: f.RetryAfter,
+			Err: fmt.Errorf("asking whether it happened before failed: %w", err)}
 	}
 	if !happened {
 		return false, nil, nil
@@ -289,8 +301,10 @@ func (h *handling) call(ctx context.Context) (out json.RawMessage, err error) {
 func (h *handling) recovered(err *error) {
 	if p := recover(); p != nil {
 		h.w.counters.panics.Add(1)
-		h.w.Log.Error("an operation panicked", about(h.w.Agent, h.req), "panic", core.RedactText(fmt.Sprint(p)), "stack", string(debug.Stack()))
-		*err = &Failure{Code: "panic", Err: errors.New("the operation panicked; the agent's log has its stack")}
+		h.w.Log.Error("an operation panicked", about(h.w.Agent, h.req), "panic",
+			core.RedactText(fmt.Sprint(p)), "stack", string(debug.Stack()))
+		*err = &Failure{Code: "panic",
+			Err: errors.New("the operation panicked; the agent's log has its stack")}
 	}
 }
 
@@ -301,7 +315,8 @@ func (h *handling) traced() {
 		err = errors.New(h.failed.Code)
 	}
 	r := h.req
-	h.span.End(port.Span{OrderID: r.OrderID, Run: r.Run, Step: r.Step, Attempt: r.Attempt, Trace: r.Trace}, err)
+	h.span.End(port.Span{OrderID: r.OrderID, Run: r.Run, Step: r.Step, Attempt: r.Attempt, Trace: r.Trace},
+		err)
 }
 
 // parent is the W3C traceparent that the service is handed: of the span, or derived from the attempt.
@@ -317,8 +332,10 @@ func (h *handling) parent() string {
 func (h *handling) asCall() Call {
 	r := h.req
 	return Call{
-		OrderID: r.OrderID, Run: r.Run, Step: r.Step, Attempt: r.Attempt, Try: h.try, Operation: r.Operation, Name: r.Name,
-		Grade: r.Grade, Key: r.Key, Input: r.Input, Deadline: h.deadline, StopBy: r.StopBy.Std(), Resolved: r.Resolved, Trace: h.parent(),
+		OrderID: r.OrderID, Run: r.Run, Step: r.Step, Attempt: r.Attempt, Try: h.try, Operation: r.Operation,
+		Name:  r.Name,
+		Grade: r.Grade, Key: r.Key, Input: r.Input, Deadline: h.deadline, StopBy: r.StopBy.Std(),
+		Resolved: r.Resolved, Trace: h.parent(),
 		PointOfNoReturn: r.PointOfNoReturn,
 	}
 }
@@ -339,16 +356,20 @@ func encode(value any) (json.RawMessage, error) {
 	default:
 		var err error
 		if out, err = json.Marshal(v); err != nil {
-			return nil, &Failure{Permanent: true, Happened: true, Code: codeOutput, Err: fmt.Errorf("the operation was done, but its output cannot be written as JSON: %w", err)}
+			return nil, &Failure{Permanent: true, Happened: true, Code: codeOutput,
+				Err: fmt.Errorf("the operation was done, but its output cannot be written as JSON: %w", err)}
 		}
 	}
 	out = core.RedactJSON(bytes.ToValidUTF8(out, []byte("\ufffd")))
 	if len(out) > MaxOutput {
 		return nil, &Failure{Permanent: true, Happened: true, Code: codeTooLarge,
-			Err: fmt.Errorf("the operation was done, but its output has %d bytes and the limit is %d; store it elsewhere and answer a reference", len(out), MaxOutput)}
+			Err: fmt.Errorf(
+				"the operation was done, but its output has %d bytes and the limit is %d; store it "+
+					"elsewhere and answer a reference", len(out), MaxOutput)}
 	}
 	if err := rawjson.CheckLoose(out, rawjson.MaxLevels); err != nil {
-		return nil, &Failure{Permanent: true, Happened: true, Code: codeOutput, Err: fmt.Errorf("the operation was done, but its output cannot be kept: %w", err)}
+		return nil, &Failure{Permanent: true, Happened: true, Code: codeOutput,
+			Err: fmt.Errorf("the operation was done, but its output cannot be kept: %w", err)}
 	}
 	return out, nil
 }

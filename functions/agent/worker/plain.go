@@ -43,8 +43,10 @@ func (h *handling) recorded(ctx context.Context) (json.RawMessage, error) {
 		}
 		h.began = h.pivot()
 	}
-	if !h.inTime() || h.insufficientTime() || ctx.Err() != nil { // the ledger took all the time: nothing was called
-		h.leave(ctx, withdrawn, nil, Failure{Code: codeLedger, Err: errors.New("the ledger took all the time, so the service was not called")})
+	// the ledger took all the time: nothing was called
+	if !h.inTime() || h.insufficientTime() || ctx.Err() != nil {
+		h.leave(ctx, withdrawn, nil, Failure{Code: codeLedger,
+			Err: errors.New("the ledger took all the time, so the service was not called")})
 		h.began = false
 		if h.inTime() && !h.insufficientTime() {
 			return nil, h.ledgerFailed("write", context.Cause(ctx))
@@ -100,7 +102,9 @@ func (h *handling) prove(ctx context.Context) {
 			break
 		}
 	}
-	h.w.Log.Warn("the refusal of a point of no return could not be recorded, so the reply does not say that it had no effect", about(h.w.Agent, h.req), "error", err)
+	h.w.Log.Warn(
+		"the refusal of a point of no return could not be recorded, so the reply does not say that it had "+
+			"no effect", about(h.w.Agent, h.req), "error", err)
 }
 
 // timedCall gives the call the step's timeout, counted from here: the ledger has had its own time.
@@ -116,9 +120,9 @@ func (h *handling) timedCall(ctx context.Context) (json.RawMessage, error) {
 	return h.call(ctx)
 }
 
-// insufficientTime: the request has waited in its queue for longer than it was allowed, so that the call could
-// not take the time that its author declared. A plain service is not called then: cut short it would
-// be in doubt, and that for no fault of its own (P32). The copy that comes next has its full time.
+// insufficientTime: the request has waited in its queue for longer than it was allowed, so that the call
+// could not take the time that its author declared. A plain service is not called then: cut short it would be
+// in doubt, and that for no fault of its own (P32). The copy that comes next has its full time.
 func (h *handling) insufficientTime() bool {
 	allowed := h.req.StopBy.Sub(h.req.ClaimedAt) - h.req.Timeout
 	if h.req.Grade != core.Plain || h.req.ClaimedAt == 0 || allowed <= 2*h.req.ClockSkew {
@@ -149,7 +153,8 @@ func (h *handling) enter(ctx context.Context) (port.LedgerEntry, act, error) {
 			return e, 0, h.ledgerFailed("read", err)
 		}
 		e.Key = h.req.Key
-		next, move, do := enter(e, h.req.Operation, h.req.Attempt, h.req.Resolved, h.pivot() && h.req.Grade != core.Plain)
+		next, move, do := enter(e, h.req.Operation, h.req.Attempt, h.req.Resolved, h.pivot() &&
+			h.req.Grade != core.Plain)
 		if !move {
 			return next, do, nil
 		}
@@ -161,7 +166,8 @@ func (h *handling) enter(ctx context.Context) (port.LedgerEntry, act, error) {
 			return e, 0, h.ledgerFailed("write", err)
 		}
 	}
-	return port.LedgerEntry{}, 0, h.ledgerFailed("write", fmt.Errorf("lost %d times in a row: %w", maxMoves, port.ErrConflict))
+	return port.LedgerEntry{}, 0,
+		h.ledgerFailed("write", fmt.Errorf("lost %d times in a row: %w", maxMoves, port.ErrConflict))
 }
 
 // store writes an entry, and waits for the answer.
@@ -173,7 +179,8 @@ func (h *handling) store(ctx context.Context, e port.LedgerEntry) error {
 
 // ledgerFailed: nothing was called.
 func (h *handling) ledgerFailed(what string, err error) error {
-	return &Failure{Code: codeLedger, NoEffect: true, Err: fmt.Errorf("the agent could not %s its ledger, so the service was not called: %w", what, err)}
+	return &Failure{Code: codeLedger, NoEffect: true,
+		Err: fmt.Errorf("the agent could not %s its ledger, so the service was not called: %w", what, err)}
 }
 
 func (h *handling) failedBefore(e port.LedgerEntry) error {
@@ -194,16 +201,20 @@ func (h *handling) inDoubt(ctx context.Context, do act) (json.RawMessage, error)
 			h.leave(ctx, happened, out, Failure{})
 			return out, err
 		}
-		if f := classify(err); err != nil && (do == sayNothing && h.doubt != nil || h.doubt == nil && f.turnedAway()) {
+		if f := classify(err); err != nil && (do == sayNothing && h.doubt != nil || h.doubt == nil &&
+			f.turnedAway()) {
 			return nil, err // this handling's own call, or nothing was asked: the check is worth repeating
 		}
 	}
 	if do == sayInDoubt {
 		return nil, &Failure{Permanent: true, Code: "in-doubt",
-			Err: errors.New("a call to this plain service was begun and whether it happened is not known; find out and resolve it")}
+			Err: errors.New(
+				"a call to this plain service was begun and whether it happened is not known; find out " +
+					"and resolve it")}
 	}
 	if h.doubt != nil {
-		return nil, &Failure{Code: "in-doubt", Err: fmt.Errorf("the call was sent, and whether it happened is not known: %w", h.doubt)}
+		return nil, &Failure{Code: "in-doubt",
+			Err: fmt.Errorf("the call was sent, and whether it happened is not known: %w", h.doubt)}
 	}
 	return nil, errSilent
 }
@@ -244,5 +255,6 @@ func (h *handling) leave(ctx context.Context, o outcome, out json.RawMessage, f 
 			return
 		}
 	}
-	h.w.Log.Error("the outcome of a call could not be written; the step stays in doubt", about(h.w.Agent, h.req), "error", err)
+	h.w.Log.Error("the outcome of a call could not be written; the step stays in doubt",
+		about(h.w.Agent, h.req), "error", err)
 }

@@ -100,13 +100,16 @@ func (p *Plan) draw(operation string) Fault {
 
 // Into puts the plan into all clients that are made of the configuration from now on.
 func (p *Plan) Into(c *aws.Config) {
-	c.APIOptions = append(c.APIOptions[:len(c.APIOptions):len(c.APIOptions)], func(stack *middleware.Stack) error {
-		return stack.Deserialize.Add(middleware.DeserializeMiddlewareFunc("StepkeeperFaults", p.handle), middleware.After)
-	})
+	c.APIOptions = append(c.APIOptions[:len(c.APIOptions):len(c.APIOptions)],
+		func(stack *middleware.Stack) error {
+			return stack.Deserialize.Add(middleware.DeserializeMiddlewareFunc("StepkeeperFaults", p.handle),
+				middleware.After)
+		})
 }
 
 // handle is the innermost layer around the transport, one call of it for each try.
-func (p *Plan) handle(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (middleware.DeserializeOutput, middleware.Metadata, error) {
+func (p *Plan) handle(ctx context.Context, in middleware.DeserializeInput,
+	next middleware.DeserializeHandler) (middleware.DeserializeOutput, middleware.Metadata, error) {
 	operation := awsmiddleware.GetOperationName(ctx)
 	f := p.draw(operation)
 	switch f {
@@ -133,7 +136,8 @@ func (p *Plan) handle(ctx context.Context, in middleware.DeserializeInput, next 
 			discard(out)
 		}
 	}
-	return middleware.DeserializeOutput{}, middleware.Metadata{}, &smithyhttp.RequestSendError{Err: fmt.Errorf("injected fault, %s: %w", f, io.ErrUnexpectedEOF)}
+	return middleware.DeserializeOutput{}, middleware.Metadata{},
+		&smithyhttp.RequestSendError{Err: fmt.Errorf("injected fault, %s: %w", f, io.ErrUnexpectedEOF)}
 }
 
 func rewind(in middleware.DeserializeInput) error {
@@ -165,7 +169,8 @@ const conflict = `{"__type":"com.amazonaws.dynamodb.v20120810#TransactionConflic
 // refusal is an answer that no server sent.
 func refusal(body string) middleware.DeserializeOutput {
 	return middleware.DeserializeOutput{RawResponse: &smithyhttp.Response{Response: &http.Response{
-		StatusCode: http.StatusBadRequest, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
-		Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)),
+		StatusCode: http.StatusBadRequest,
+		Header:     http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
+		Body:       io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)),
 	}}}
 }

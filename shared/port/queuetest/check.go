@@ -191,8 +191,8 @@ func (s *suite) answered(answers <-chan answer) answer {
 	}
 }
 
-// pollLimit bounds each wait for a long poll, so that a lost wake-up fails the case within seconds. Where the clock
-// stands still only the goroutines need time.
+// pollLimit bounds each wait for a long poll, so that a lost wake-up fails the case within seconds. Where the
+// clock stands still only the goroutines need time.
 func (s *suite) pollLimit() time.Duration {
 	if s.Advance != nil {
 		return 10 * time.Second

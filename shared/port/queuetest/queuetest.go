@@ -93,7 +93,8 @@ func Run(t *testing.T, options Options, make Make) {
 		{"depth", depthCases},
 		{"together", togetherCases},
 	} {
-		if len(options.Groups) > 0 && !slices.Contains(options.Groups, group.name) || group.name == "dead" && !options.DeadLetters {
+		if len(options.Groups) > 0 && !slices.Contains(options.Groups, group.name) || group.name == "dead" &&
+			!options.DeadLetters {
 			continue
 		}
 		t.Run(group.name, func(t *testing.T) {
@@ -108,7 +109,8 @@ func runCase(t *testing.T, options Options, make Make, c testCase) {
 	if c.needs != nil && !c.needs(options) {
 		t.Skip("the adapter does not offer this")
 	}
-	queues := []Config{{Name: plain}, {Name: other}, {Name: dead}, {Name: retry, MaxReceives: 3, DeadLetter: dead}}
+	queues := []Config{{Name: plain}, {Name: other}, {Name: dead},
+		{Name: retry, MaxReceives: 3, DeadLetter: dead}}
 	if options.Retentions {
 		queues = append(queues, Config{Name: retained, Retention: 20 * options.Unit})
 	}

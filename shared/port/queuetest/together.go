@@ -54,28 +54,30 @@ var togetherCases = []testCase{
 			s.is("delete", s.remove(q, got[0].Receipt), nil)
 		}
 	}},
-	{name: "many polls, one message: the others go on waiting", needs: once, run: func(s *suite, q port.Queue) {
-		var polls []<-chan answer
-		ctx, cancel := context.WithCancel(s.ctx)
-		for range 8 {
-			polls = append(polls, s.poll(ctx, q, 20*s.unit))
-		}
-		s.send(q, "a")
-		s.firstAnswered(polls...)
-		cancel()
-		received := 0
-		for _, p := range polls {
-			received += len(s.answered(p).deliveries)
-		}
-		if received != 1 {
-			s.Errorf("%d polls received it", received)
-		}
-	}},
+	{name: "many polls, one message: the others go on waiting", needs: once,
+		run: func(s *suite, q port.Queue) {
+			var polls []<-chan answer
+			ctx, cancel := context.WithCancel(s.ctx)
+			for range 8 {
+				polls = append(polls, s.poll(ctx, q, 20*s.unit))
+			}
+			s.send(q, "a")
+			s.firstAnswered(polls...)
+			cancel()
+			received := 0
+			for _, p := range polls {
+				received += len(s.answered(p).deliveries)
+			}
+			if received != 1 {
+				s.Errorf("%d polls received it", received)
+			}
+		}},
 }
 
 // exchange sends the suite's messages with four senders and receives them with sixteen receivers.
 // handle answers what a receiver deletes.
-func (s *suite) exchange(handle func(q port.Queue, deliveries []port.Delivery, receiver int) []port.Delivery) {
+func (s *suite) exchange(handle func(q port.Queue, deliveries []port.Delivery,
+	receiver int) []port.Delivery) {
 	s.Helper()
 	const senders, receivers = 4, 16
 	q := s.queue(plain)

@@ -51,7 +51,8 @@ func (b *builder) definition() *core.Definition {
 // always among them.
 func (b *builder) notify() []core.StatusKind {
 	kinds := []core.StatusKind{core.StatusReceived, core.StatusRefused}
-	for _, k := range []core.StatusKind{core.StatusStarted, core.StatusStepFinished, core.StatusUndoing, core.StatusProgress} {
+	for _, k := range []core.StatusKind{core.StatusStarted, core.StatusStepFinished, core.StatusUndoing,
+		core.StatusProgress} {
 		if b.notifies(k) {
 			kinds = append(kinds, k)
 		}
@@ -169,7 +170,8 @@ func (b *builder) retry(v *value, defaults core.Retry) core.Retry {
 	case longest == nil:
 		r.Backoff.Max = r.Backoff.Initial
 	default:
-		b.report.error(longest.value.at, "the longest wait is shorter than the first", "make max at least initial")
+		b.report.error(longest.value.at, "the longest wait is shorter than the first",
+			"make max at least initial")
 	}
 	return r
 }

@@ -46,7 +46,8 @@ func parse(data []byte, opts Options, r *report) *core.Definition {
 		return nil
 	}
 	if steps := root.field("steps"); steps != nil && len(steps.value.fields) > MaxSteps {
-		r.error(steps.at, fmt.Sprintf("the workflow has %d steps, the limit is %d", len(steps.value.fields), MaxSteps),
+		r.error(steps.at, fmt.Sprintf("the workflow has %d steps, the limit is %d", len(steps.value.fields),
+			MaxSteps),
 			"split it, or give lists to single steps")
 		return nil
 	}

@@ -20,7 +20,8 @@ func (b *builder) wait(f field) core.StepDefinition {
 		s.Wait.For = b.duration(w, "for", limitWait, 0)
 		s.Wait.Spread = b.duration(w, "spread", limitWait, 0)
 		if (w.field("for") == nil) == (w.field("until") == nil) {
-			b.report.error(w.at, "step "+f.key+" waits either for a time span or until a time", "write one of for: 48h and until: ${ order.dueAt }")
+			b.report.error(w.at, "step "+f.key+" waits either for a time span or until a time",
+				"write one of for: 48h and until: ${ order.dueAt }")
 		}
 	}
 	return s
@@ -33,7 +34,8 @@ func (b *builder) until(f field, s *core.StepDefinition, scope expression.Scope)
 		return
 	}
 	if _, isExpression, err := expression.Unwrap(v.text); err == nil && !isExpression {
-		b.report.error(v.at, "until is "+quoted(v)+", the same time for every order", "write an expression, as in until: ${ order.dueAt }")
+		b.report.error(v.at, "until is "+quoted(v)+", the same time for every order",
+			"write an expression, as in until: ${ order.dueAt }")
 	}
 	s.Input = b.template(v, "until", scope)
 }

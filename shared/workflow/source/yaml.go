@@ -52,7 +52,8 @@ func read(data []byte, r *report) (root *value) {
 			return nil
 		}
 		r.error(yamlPosition(err), "YAML: "+yamlMessage(err),
-			"check the indentation and the brackets here and in the line before; put a text in quotes if it holds a colon, a # or begins with one of {[*&!|>%@")
+			"check the indentation and the brackets here and in the line before; put a text in quotes if "+
+				"it holds a colon, a # or begins with one of {[*&!|>%@")
 		return nil
 	}
 	var documents []*ast.DocumentNode
@@ -187,7 +188,8 @@ func (b *treeBuilder) build(n ast.Node, where position, depth int) *value {
 	case *ast.AliasNode:
 		return b.alias(n, depth)
 	default:
-		b.report.error(v.at, "a construct of YAML that workflows do not use", "write plain values, lists and mappings")
+		b.report.error(v.at, "a construct of YAML that workflows do not use",
+			"write plain values, lists and mappings")
 	}
 	return v
 }
@@ -202,7 +204,8 @@ func (b *treeBuilder) mapping(v *value, pairs []*ast.MappingValueNode, depth int
 			continue
 		}
 		if first, dup := seen[key]; dup {
-			b.report.error(where, fmt.Sprintf("%q stands here for the second time, first in line %d", key, first.line),
+			b.report.error(where, fmt.Sprintf("%q stands here for the second time, first in line %d", key,
+				first.line),
 				"remove one of them, or rename it")
 			continue
 		}
@@ -253,9 +256,11 @@ func (b *treeBuilder) refuse(where position, depth int) {
 	switch {
 	case b.over:
 	case depth > maxNesting:
-		b.report.error(where, fmt.Sprintf("lists and mappings are nested deeper than %d levels", maxNesting), "flatten it")
+		b.report.error(where, fmt.Sprintf("lists and mappings are nested deeper than %d levels", maxNesting),
+			"flatten it")
 	default:
-		b.report.error(where, fmt.Sprintf("the file stands for more than %d values", maxValues), "use fewer aliases, or split the workflow")
+		b.report.error(where, fmt.Sprintf("the file stands for more than %d values", maxValues),
+			"use fewer aliases, or split the workflow")
 	}
 	b.over = true
 }
@@ -264,7 +269,8 @@ func (b *treeBuilder) refuse(where position, depth int) {
 func (b *treeBuilder) number(t *token.Token) string {
 	text, err := numberText(t.Value)
 	if err != nil {
-		b.report.error(position{t.Position.Line, t.Position.Column}, fmt.Sprintf("%.40s is no number of YAML", t.Value), fixQuote)
+		b.report.error(position{t.Position.Line, t.Position.Column},
+			fmt.Sprintf("%.40s is no number of YAML", t.Value), fixQuote)
 		return "0"
 	}
 	return text

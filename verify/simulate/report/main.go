@@ -25,46 +25,48 @@ import (
 
 // figures is the report. Its names are promised to scripts.
 type figures struct {
-	Seeds          int                 `json:"seeds"`
-	Orders         int                 `json:"orders"`
-	OrdersPerS     float64             `json:"orders_per_s"`      // of processor time, the garbage collector's too: per core, all checks on
-	OrdersPerWallS float64             `json:"orders_per_wall_s"` // by the clock, one run at a time
-	FaultKinds     int                 `json:"faults_kinds"`
-	FaultsKindsHit int                 `json:"faults_kinds_hit"`
-	Faults         map[string]int      `json:"faults"`
-	Invariants     int                 `json:"invariants"`
-	InvariantsSeen map[string]int      `json:"invariants_checked"`
-	Reproduced     int                 `json:"seeds_run_twice"`
-	Different      int                 `json:"traces_that_differed"`
-	Scenes         int                 `json:"base_scenarios"`
-	Singles        int                 `json:"single_fault_runs"`
-	Pairs          int                 `json:"pairs_per_scenario"`
-	Cells          int                 `json:"cells"`
-	CellsHit       int                 `json:"cells_hit"`
-	CellsAbsent    int                 `json:"cells_that_cannot_exist"`
-	Absent         []absent            `json:"cells_absent"`
-	Places         int                 `json:"places"` // scenario × call × fault
-	PlacesHit      int                 `json:"places_hit"`
-	PlacesCannot   map[string]int      `json:"places_that_cannot_be_hit_because"`
-	StatesExplored int                 `json:"states_explored"`
-	ExploredSteps  int                 `json:"explored_steps"`
-	ExploredRuns   int                 `json:"explored_runs"`
-	ExploredEnds   int                 `json:"explored_ends"`
-	FaultsPerPath  int                 `json:"faults_per_path"` // covered whole in every scope
-	MostFaults     int                 `json:"most_faults_per_path"`
-	PathsLeft      int                 `json:"paths_left"`
-	Worlds         int                 `json:"small_worlds"`
-	WorldsWhole    map[int]int         `json:"small_worlds_whole"` // by faults on a path: everything with so many was covered
-	Scopes         []simulate.Explored `json:"explored"`
-	Shrunk         []shrunk            `json:"shrunk"`
-	ShrunkMedian   int                 `json:"shrunk_median"` // choices on the tape
-	Tapes          int                 `json:"tapes"`
-	Violations     int                 `json:"violations"`
-	Mutants        int                 `json:"mutants"`
-	MutantsKilled  int                 `json:"mutants_killed"`
-	MutantsLeft    int                 `json:"mutants_left"` // of the list, not tried for want of time
-	Seconds        float64             `json:"seconds"`
-	violations     []string
+	Seeds  int `json:"seeds"`
+	Orders int `json:"orders"`
+	// of processor time, the garbage collector's too: per core, all checks on
+	OrdersPerS     float64        `json:"orders_per_s"`
+	OrdersPerWallS float64        `json:"orders_per_wall_s"` // by the clock, one run at a time
+	FaultKinds     int            `json:"faults_kinds"`
+	FaultsKindsHit int            `json:"faults_kinds_hit"`
+	Faults         map[string]int `json:"faults"`
+	Invariants     int            `json:"invariants"`
+	InvariantsSeen map[string]int `json:"invariants_checked"`
+	Reproduced     int            `json:"seeds_run_twice"`
+	Different      int            `json:"traces_that_differed"`
+	Scenes         int            `json:"base_scenarios"`
+	Singles        int            `json:"single_fault_runs"`
+	Pairs          int            `json:"pairs_per_scenario"`
+	Cells          int            `json:"cells"`
+	CellsHit       int            `json:"cells_hit"`
+	CellsAbsent    int            `json:"cells_that_cannot_exist"`
+	Absent         []absent       `json:"cells_absent"`
+	Places         int            `json:"places"` // scenario × call × fault
+	PlacesHit      int            `json:"places_hit"`
+	PlacesCannot   map[string]int `json:"places_that_cannot_be_hit_because"`
+	StatesExplored int            `json:"states_explored"`
+	ExploredSteps  int            `json:"explored_steps"`
+	ExploredRuns   int            `json:"explored_runs"`
+	ExploredEnds   int            `json:"explored_ends"`
+	FaultsPerPath  int            `json:"faults_per_path"` // covered whole in every scope
+	MostFaults     int            `json:"most_faults_per_path"`
+	PathsLeft      int            `json:"paths_left"`
+	Worlds         int            `json:"small_worlds"`
+	// by faults on a path: everything with so many was covered
+	WorldsWhole   map[int]int         `json:"small_worlds_whole"`
+	Scopes        []simulate.Explored `json:"explored"`
+	Shrunk        []shrunk            `json:"shrunk"`
+	ShrunkMedian  int                 `json:"shrunk_median"` // choices on the tape
+	Tapes         int                 `json:"tapes"`
+	Violations    int                 `json:"violations"`
+	Mutants       int                 `json:"mutants"`
+	MutantsKilled int                 `json:"mutants_killed"`
+	MutantsLeft   int                 `json:"mutants_left"` // of the list, not tried for want of time
+	Seconds       float64             `json:"seconds"`
+	violations    []string
 }
 
 // absent is a cell that cannot exist.
@@ -84,12 +86,16 @@ type options struct {
 func main() {
 	var o options
 	flag.IntVar(&o.seeds, "seeds", gateSeeds, "`number` of seeds")
-	flag.IntVar(&o.pairs, "pairs", 0, "`number` of pairs of faults tried in each base scenario, beside all single ones")
+	flag.IntVar(&o.pairs, "pairs", 0,
+		"`number` of pairs of faults tried in each base scenario, beside all single ones")
 	flag.IntVar(&o.faults, "faults", 2, "most faults on one path of the exploration")
-	flag.StringVar(&o.cells, "cells", "", "`file` for all cells and places with their hits, one on a line (default: none)")
-	flag.DurationVar(&o.explore, "explore", 150*time.Second, "how long the exhaustive search may take; twice that on a busy machine")
+	flag.StringVar(&o.cells, "cells", "",
+		"`file` for all cells and places with their hits, one on a line (default: none)")
+	flag.DurationVar(&o.explore, "explore", 150*time.Second,
+		"how long the exhaustive search may take; twice that on a busy machine")
 	flag.StringVar(&o.out, "out", "simulate-report.json", "`file` for the figures")
-	flag.StringVar(&o.mutants, "mutants", "mutants.json", "`file` with the figures of the mutants, from make mutants")
+	flag.StringVar(&o.mutants, "mutants", "mutants.json",
+		"`file` with the figures of the mutants, from make mutants")
 	flag.StringVar(&o.corpus, "corpus", "verify/simulate/testdata/corpus", "`folder` of tapes")
 	flag.Parse()
 	if err := run(o); err != nil {
@@ -100,7 +106,8 @@ func main() {
 
 func run(o options) error {
 	began := time.Now()
-	f := &figures{FaultKinds: len(simulate.Faults()), Invariants: len(simulate.Invariants()), Faults: map[string]int{},
+	f := &figures{FaultKinds: len(simulate.Faults()), Invariants: len(simulate.Invariants()),
+		Faults:         map[string]int{},
 		InvariantsSeen: map[string]int{}, PlacesCannot: map[string]int{}, Pairs: o.pairs}
 	if err := f.readMutants(o.mutants); err != nil {
 		return err
@@ -109,7 +116,8 @@ func run(o options) error {
 	back := simulate.Spacious() // until the exploration, which keeps much
 	doing(fmt.Sprintf("%d seeds", o.seeds))
 	f.seedsOver(o.seeds)
-	fmt.Printf("%d seeds, %d orders, %.0f orders/s on each core (%.0f by the clock), %d of %d kinds of faults\n",
+	fmt.Printf(
+		"%d seeds, %d orders, %.0f orders/s on each core (%.0f by the clock), %d of %d kinds of faults\n",
 		f.Seeds, f.Orders, f.OrdersPerS, f.OrdersPerWallS, f.FaultsKindsHit, f.FaultKinds)
 	doing("the same seeds twice")
 	f.twice(min(twiceSeeds, o.seeds))
@@ -118,7 +126,9 @@ func run(o options) error {
 	if err := f.singles(o); err != nil {
 		return err
 	}
-	fmt.Printf("%d base scenarios, %d runs, %d of %d cells (call × fault) hit, %d cannot exist; %d of %d places (scenario × call × fault) hit\n",
+	fmt.Printf(
+		"%d base scenarios, %d runs, %d of %d cells (call × fault) hit, %d cannot exist; %d of %d places "+
+			"(scenario × call × fault) hit\n",
 		f.Scenes, f.Singles, f.CellsHit, f.Cells, f.CellsAbsent, f.PlacesHit, f.Places)
 	doing("the tapes")
 	if err := f.replay(o.corpus); err != nil {
@@ -127,11 +137,13 @@ func run(o options) error {
 	fmt.Printf("%d tapes of the corpus\n", f.Tapes)
 	doing("wrong services, to shrink what they break")
 	f.shrink()
-	fmt.Printf("%d wrong services found; after shrinking a median of %d choices\n", len(f.Shrunk), f.ShrunkMedian)
+	fmt.Printf("%d wrong services found; after shrinking a median of %d choices\n", len(f.Shrunk),
+		f.ShrunkMedian)
 	back()
 	doing(fmt.Sprintf("exploration, for %s", o.explore))
 	f.explore(o)
-	fmt.Printf("%d states explored (%d steps, %d ends, %d runs): everything with up to %d faults on a path, %s\n",
+	fmt.Printf(
+		"%d states explored (%d steps, %d ends, %d runs): everything with up to %d faults on a path, %s\n",
 		f.StatesExplored, f.ExploredSteps, f.ExploredEnds, f.ExploredRuns, f.FaultsPerPath, f.bounds())
 	fmt.Printf("%d of %d mutants killed, %d not tried\n", f.MutantsKilled, f.Mutants, f.MutantsLeft)
 	f.Seconds = time.Since(began).Seconds()
@@ -158,19 +170,25 @@ func (f *figures) verdict() error {
 		problems = append(problems, fmt.Errorf("%d cells were never hit", f.Cells-f.CellsHit))
 	}
 	if f.PlacesHit < f.Places {
-		problems = append(problems, fmt.Errorf("%d places were never hit, and nothing says why", f.Places-f.PlacesHit))
+		problems = append(problems, fmt.Errorf("%d places were never hit, and nothing says why",
+			f.Places-f.PlacesHit))
 	}
 	if f.FaultsPerPath < 0 {
-		problems = append(problems, errors.New("the exploration did not even cover what happens without faults; give it more time with --explore"))
+		problems = append(problems,
+			errors.New(
+				"the exploration did not even cover what happens without faults; give it more time with "+
+					"--explore"))
 	}
 	if f.ShrunkMedian > 10 {
-		problems = append(problems, fmt.Errorf("counterexamples shrink to %d choices, 10 are the most", f.ShrunkMedian))
+		problems = append(problems, fmt.Errorf("counterexamples shrink to %d choices, 10 are the most",
+			f.ShrunkMedian))
 	}
 	if f.Mutants == 0 {
 		problems = append(problems, errors.New("no mutant was tried"))
 	}
 	if f.FaultsKindsHit < f.FaultKinds {
-		problems = append(problems, fmt.Errorf("%d kinds of faults never happened", f.FaultKinds-f.FaultsKindsHit))
+		problems = append(problems,
+			fmt.Errorf("%d kinds of faults never happened", f.FaultKinds-f.FaultsKindsHit))
 	}
 	if f.MutantsKilled < f.Mutants {
 		problems = append(problems, fmt.Errorf("%d mutants survive", f.Mutants-f.MutantsKilled))
@@ -278,7 +296,8 @@ func (f *figures) twice(n int) {
 
 func (f *figures) singles(o options) error {
 	m := simulate.Singles(simulate.Scenes(), runtime.GOMAXPROCS(0), o.pairs)
-	f.Scenes, f.Singles, f.Cells, f.CellsHit, f.CellsAbsent = m.Scenes, m.Runs, m.Count(), m.Count()-len(m.Missing), len(m.Absent)
+	f.Scenes, f.Singles, f.Cells, f.CellsHit, f.CellsAbsent = m.Scenes, m.Runs, m.Count(),
+		m.Count()-len(m.Missing), len(m.Absent)
 	for _, c := range m.Missing {
 		fmt.Printf("never hit: %s at %s\n", c.Act, c.Site)
 	}
@@ -286,7 +305,8 @@ func (f *figures) singles(o options) error {
 		f.Absent = append(f.Absent, absent{a.Site, a.Act, a.Why})
 	}
 	for _, a := range m.Wrong {
-		f.broke("base scenarios", &simulate.Violation{Invariant: "cells", Text: fmt.Sprintf("%s at %s was hit, and cannot exist: %s", a.Act, a.Site, a.Why)})
+		f.broke("base scenarios", &simulate.Violation{Invariant: "cells",
+			Text: fmt.Sprintf("%s at %s was hit, and cannot exist: %s", a.Act, a.Site, a.Why)})
 	}
 	for _, p := range m.Places {
 		switch {
@@ -317,7 +337,8 @@ func writeCells(file string, m *simulate.Matrix) error {
 		lines = append(lines, fmt.Sprintf("cell\t%s\t%s\t0\t%s", a.Site, a.Act, a.Why))
 	}
 	for _, p := range m.Places {
-		lines = append(lines, fmt.Sprintf("place\t%s\t%s %s %d\t%s\t%d\t%s", p.Scene, p.Choice.At, p.Choice.Of, p.Choice.Nth, p.Choice.What, p.Hits, p.Why))
+		lines = append(lines, fmt.Sprintf("place\t%s\t%s %s %d\t%s\t%d\t%s", p.Scene, p.Choice.At,
+			p.Choice.Of, p.Choice.Nth, p.Choice.What, p.Hits, p.Why))
 	}
 	slices.Sort(lines)
 	return os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o600)
@@ -346,11 +367,13 @@ func (f *figures) replay(folder string) error {
 }
 
 func (f *figures) explore(o options) {
-	e := simulate.Explore(simulate.SmallScopes(), o.faults, runtime.GOMAXPROCS(0), o.explore, func(e *simulate.Exploration) {
-		fmt.Fprintf(os.Stderr, "\r%d states explored so far ", e.States)
-	})
+	e := simulate.Explore(simulate.SmallScopes(), o.faults, runtime.GOMAXPROCS(0), o.explore,
+		func(e *simulate.Exploration) {
+			fmt.Fprintf(os.Stderr, "\r%d states explored so far ", e.States)
+		})
 	fmt.Fprintln(os.Stderr)
-	f.StatesExplored, f.ExploredSteps, f.ExploredRuns, f.ExploredEnds, f.PathsLeft, f.Scopes = e.States, e.Steps, e.Runs, e.Ends, e.Left, e.Scopes
+	f.StatesExplored, f.ExploredSteps, f.ExploredRuns, f.ExploredEnds, f.PathsLeft, f.Scopes = e.States,
+		e.Steps, e.Runs, e.Ends, e.Left, e.Scopes
 	f.FaultsPerPath, f.MostFaults, f.Worlds, f.WorldsWhole = o.faults, -1, len(e.Scopes), map[int]int{}
 	for n := range o.faults + 1 {
 		f.WorldsWhole[n] = 0
@@ -378,14 +401,17 @@ func (f *figures) bounds() string {
 	for n := range f.MostFaults + 1 {
 		parts = append(parts, fmt.Sprintf("%d with %d", f.WorldsWhole[n], n))
 	}
-	return fmt.Sprintf("of %d small worlds %s; %d branches left", f.Worlds, strings.Join(parts, ", "), f.PathsLeft)
+	return fmt.Sprintf("of %d small worlds %s; %d branches left", f.Worlds, strings.Join(parts, ", "),
+		f.PathsLeft)
 }
 
 // readMutants takes over the figures of the mutants, which are made by a run of their own.
 func (f *figures) readMutants(file string) error {
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no %s: run `make mutants` first, which writes it, or name another file with --mutants", file)
+		return fmt.Errorf(
+			"there is no %s: run `make mutants` first, which writes it, or name another file with --mutants",
+			file)
 	}
 	if err != nil {
 		return err
@@ -400,7 +426,9 @@ func (f *figures) readMutants(file string) error {
 		return fmt.Errorf("the figures of the mutants in %s: %w", file, err)
 	}
 	if all := len(mutants.Offline()); m.Mutants+m.Equivalent+m.Left != all {
-		return fmt.Errorf("%s has %d mutants, and there are %d: run `make mutants` or `make mutants-changed` on these sources", file, m.Mutants+m.Equivalent+m.Left, all)
+		return fmt.Errorf(
+			"%s has %d mutants, and there are %d: run `make mutants` or `make mutants-changed` on these "+
+				"sources", file, m.Mutants+m.Equivalent+m.Left, all)
 	}
 	f.Mutants, f.MutantsKilled, f.MutantsLeft = m.Mutants, m.MutantsKilled, m.Left
 	return nil

@@ -20,14 +20,17 @@ func TestNoFigureIsMadeUp(t *testing.T) {
 	for _, x := range []struct{ text, want string }{
 		{"{", "the figures of the mutants"},
 		{`{"mutants": 1, "mutants_killed": 1}`, "has 1 mutants"},
-		{fmt.Sprintf(`{"mutants": 7, "mutants_killed": 7, "mutants_equivalent": 1, "mutants_left": %d}`, len(mutants.Offline())-8), ""},
-		{fmt.Sprintf(`{"mutants": %d, "mutants_killed": 7, "mutants_equivalent": 1}`, len(mutants.Offline())-1), ""},
+		{fmt.Sprintf(`{"mutants": 7, "mutants_killed": 7, "mutants_equivalent": 1, "mutants_left": %d}`,
+			len(mutants.Offline())-8), ""},
+		{fmt.Sprintf(`{"mutants": %d, "mutants_killed": 7, "mutants_equivalent": 1}`,
+			len(mutants.Offline())-1), ""},
 	} {
 		if err := os.WriteFile(file, []byte(x.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		f := &figures{}
-		if err := f.readMutants(file); x.want != "" && (err == nil || !strings.Contains(err.Error(), x.want)) || x.want == "" && (err != nil || f.MutantsKilled != 7) {
+		if err := f.readMutants(file); x.want != "" && (err == nil ||
+			!strings.Contains(err.Error(), x.want)) || x.want == "" && (err != nil || f.MutantsKilled != 7) {
 			t.Errorf("%s: %v, %+v", x.text, err, f)
 		}
 	}
@@ -36,7 +39,8 @@ func TestNoFigureIsMadeUp(t *testing.T) {
 // TestVerdict: each figure that is not as it must be fails the gate.
 func TestVerdict(t *testing.T) {
 	good := func() figures {
-		return figures{FaultKinds: 34, FaultsKindsHit: 34, Cells: 2, CellsHit: 2, Places: 3, PlacesHit: 3, Mutants: 4, MutantsKilled: 4}
+		return figures{FaultKinds: 34, FaultsKindsHit: 34, Cells: 2, CellsHit: 2, Places: 3, PlacesHit: 3,
+			Mutants: 4, MutantsKilled: 4}
 	}
 	f := good()
 	if err := f.verdict(); err != nil {
@@ -82,7 +86,8 @@ func TestReliabilityShowsTheGate(t *testing.T) {
 	}
 	_, pairs, _ := strings.Cut(string(makefile), "--pairs ")
 	n := 0
-	if _, err := fmt.Sscan(pairs, &n); err != nil || !strings.Contains(string(text), "The nightly run adds "+thousands(n)+" pairs") {
+	if _, err := fmt.Sscan(pairs, &n); err != nil ||
+		!strings.Contains(string(text), "The nightly run adds "+thousands(n)+" pairs") {
 		t.Errorf("it does not say that the nightly run adds %s pairs: %v", thousands(n), err)
 	}
 }

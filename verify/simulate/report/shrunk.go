@@ -36,9 +36,11 @@ func (f *figures) shrink() {
 			for name := range def.Agents {
 				services[name] = w.is
 			}
-			r := simulate.Find(simulate.Scenario{Definition: def, Services: services}, simulate.Search{Seeds: seeds, Shrink: 1500})
+			r := simulate.Find(simulate.Scenario{Definition: def, Services: services},
+				simulate.Search{Seeds: seeds, Shrink: 1500})
 			if r.Violation != nil {
-				f.Shrunk = append(f.Shrunk, shrunk{def.Name, w.what, r.Violation.Invariant, len(r.Tape.Choices)})
+				f.Shrunk = append(f.Shrunk,
+					shrunk{def.Name, w.what, r.Violation.Invariant, len(r.Tape.Choices)})
 			}
 		}
 	}

@@ -117,9 +117,11 @@ func CheckDefinition(t testing.TB, def *core.Definition, options ...Option) *Rep
 	case c.wanted != "":
 		t.Logf("as it must: %s\n%s", r.Statement(), storyOf(r))
 	case r.Violation != nil:
-		t.Errorf("%s\n%s\nfound by seed %d\n%s%s", r.Statement(), r.Violation.Explain(c.scenario), r.Seed, storyOf(r), c.keep(r))
+		t.Errorf("%s\n%s\nfound by seed %d\n%s%s", r.Statement(), r.Violation.Explain(c.scenario), r.Seed,
+			storyOf(r), c.keep(r))
 	default:
-		t.Logf("%s (%d orders, %d faults in %d cells)", r.Statement(), r.Orders, sum(r.FaultsByKind), len(r.Cells))
+		t.Logf("%s (%d orders, %d faults in %d cells)", r.Statement(), r.Orders, sum(r.FaultsByKind),
+			len(r.Cells))
 	}
 	return r
 }
@@ -138,12 +140,14 @@ func Replay(t testing.TB, workflow, tape string) {
 		t.Fatal(err)
 	}
 	if sc.Definition.Name != def.Name {
-		t.Fatalf("the tape was recorded of the workflow %s, and %s is %s", sc.Definition.Name, workflow, def.Name)
+		t.Fatalf("the tape was recorded of the workflow %s, and %s is %s", sc.Definition.Name, workflow,
+			def.Name)
 	}
 	sc.Definition = def
 	r := simulate.Run(sc, simulate.NewPlayer(recorded.Choices), simulate.Options{Story: true})
 	if r.Violation != nil {
-		t.Errorf("invariant %v\nThe rule: %s.\n%s\n%s", r.Violation, r.Violation.Rule(), r.Violation.Explain(sc), storyOf(&Report{Story: r.Story, Violation: r.Violation}))
+		t.Errorf("invariant %v\nThe rule: %s.\n%s\n%s", r.Violation, r.Violation.Rule(),
+			r.Violation.Explain(sc), storyOf(&Report{Story: r.Story, Violation: r.Violation}))
 	}
 }
 

@@ -37,7 +37,8 @@ func TestCheckFails(t *testing.T) {
 	first := &recorder{TB: t}
 	report := sim.Check(first, transfer, forgets, sim.Seeds(2000), sim.Corpus(folder))
 	if len(first.errors) != 1 || !strings.Contains(first.errors[0], "invariant 3 is broken") ||
-		!strings.Contains(first.errors[0], "/0/credit") || !strings.Contains(first.errors[0], "stepkeeper simulate --replay "+folder) {
+		!strings.Contains(first.errors[0], "/0/credit") ||
+		!strings.Contains(first.errors[0], "stepkeeper simulate --replay "+folder) {
 		t.Fatalf("it failed with %q", first.errors)
 	}
 	if n := len(report.Tape.Choices); n > 10 {
@@ -50,7 +51,8 @@ func TestCheckFails(t *testing.T) {
 	}
 	corrected := &recorder{TB: t}
 	sim.Check(corrected, transfer, sim.Seeds(50), sim.Corpus(folder))
-	if len(corrected.errors) > 0 || len(corrected.logs) != 1 || !strings.Contains(corrected.logs[0], "No violation in 50 seeds") {
+	if len(corrected.errors) > 0 || len(corrected.logs) != 1 ||
+		!strings.Contains(corrected.logs[0], "No violation in 50 seeds") {
 		t.Errorf("with services that remember: %q, %q", corrected.errors, corrected.logs)
 	}
 }
@@ -74,7 +76,8 @@ func TestReplay(t *testing.T) {
 	}
 	keep(t, bad, string(text))
 	found := &recorder{TB: t}
-	sim.Check(found, bad, sim.With(sim.Services{"debtor": {Grade: core.Idempotent}}), sim.Seeds(2000), sim.Corpus(folder))
+	sim.Check(found, bad, sim.With(sim.Services{"debtor": {Grade: core.Idempotent}}), sim.Seeds(2000),
+		sim.Corpus(folder))
 	files, err := filepath.Glob(filepath.Join(folder, "*.json"))
 	if err != nil || len(files) != 1 {
 		t.Fatalf("tapes %v, %v", files, err)
@@ -84,7 +87,8 @@ func TestReplay(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &recorder{TB: t}
-	if sim.Replay(r, bad, string(tape)); len(r.errors) != 1 || !strings.Contains(r.errors[0], "invariant 11") {
+	if sim.Replay(r, bad, string(tape)); len(r.errors) != 1 ||
+		!strings.Contains(r.errors[0], "invariant 11") {
 		t.Errorf("the bad workflow: %q", r.errors)
 	}
 	keep(t, bad, strings.Replace(string(text), "grade: fenced", "grade: idempotent", 1))
@@ -110,7 +114,8 @@ func TestWhatIsRun(t *testing.T) {
 	}
 	often := func(a, b string) int { return first.FaultsByKind[a] - first.FaultsByKind[b] }
 	name := slices.MaxFunc(slices.Sorted(maps.Keys(first.FaultsByKind)), often)
-	if only := sim.Check(t, transfer, sim.Seeds(40), sim.Corpus(""), sim.Only(t, name)); len(only.FaultsByKind) != 1 || only.FaultsByKind[name] == 0 {
+	if only := sim.Check(t, transfer, sim.Seeds(40), sim.Corpus(""),
+		sim.Only(t, name)); len(only.FaultsByKind) != 1 || only.FaultsByKind[name] == 0 {
 		t.Errorf("of %s alone: %v", name, only.FaultsByKind)
 	}
 	if short := sim.Check(t, transfer, sim.Seeds(1_000_000), sim.Corpus(""), sim.For(time.Nanosecond)); short.Seeds > 1000 {

@@ -27,16 +27,17 @@ type Header struct {
 
 // Pace is how a list is worked through.
 type Pace struct {
-	Canary   int     `json:"canary"`   // so many have to be fixed before the rest is sent; 0: none
-	Rate     float64 `json:"rate"`     // commands a second
-	StopAt   float64 `json:"stopAt"`   // share of those that failed again, 0 to 1, above which no more are sent
+	Canary int     `json:"canary"` // so many have to be fixed before the rest is sent; 0: none
+	Rate   float64 `json:"rate"`   // commands a second
+	// share of those that failed again, 0 to 1, above which no more are sent
+	StopAt   float64 `json:"stopAt"`
 	Patience seconds `json:"patience"` // how long an accepted command has until it counts as unknown
 }
 
 type seconds = float64
 
-// List is a frozen list of orders, and its file: a line for its header, one for each order, then one for each change
-// of what became of an order. The last one counts.
+// List is a frozen list of orders, and its file: a line for its header, one for each order, then one for each
+// change of what became of an order. The last one counts.
 type List struct {
 	Header
 	orders []Order
@@ -87,7 +88,8 @@ func (h *Header) Check() error {
 	case !within(h.StopAt, 0, 1):
 		return fmt.Errorf("the share to stop at is %v; it is between 0 and 1", h.StopAt)
 	case h.Patience == 0 || !within(h.Patience, 0, maxPatience):
-		return fmt.Errorf("the patience is %v s; it is more than 0 and at most %v days", h.Patience, maxPatience/day)
+		return fmt.Errorf("the patience is %v s; it is more than 0 and at most %v days", h.Patience,
+			maxPatience/day)
 	}
 	return nil
 }
@@ -156,7 +158,8 @@ func (l *List) read(name string) (whole int64, err error) {
 	for number := 1; lines.Scan(); number++ {
 		if number == 1 {
 			if err := json.Unmarshal(lines.Bytes(), &l.Header); err != nil || l.Bulk == "" {
-				return 0, fmt.Errorf("line 1 is not the header of a list of `stepkeeper bulk`: %w", errors.Join(err))
+				return 0, fmt.Errorf("line 1 is not the header of a list of `stepkeeper bulk`: %w",
+					errors.Join(err))
 			}
 			continue
 		}
@@ -234,8 +237,10 @@ type Report struct {
 func (l *List) Report() Report {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	r := Report{Bulk: l.Bulk, Command: l.Command, Orders: len(l.orders), Fixed: []string{}, Again: []string{}, Refused: []string{}, Unknown: []string{}, NotSent: []string{}}
-	by := map[Result]*[]string{Fixed: &r.Fixed, Again: &r.Again, Refused: &r.Refused, Unknown: &r.Unknown, Accepted: &r.Unknown, "": &r.NotSent}
+	r := Report{Bulk: l.Bulk, Command: l.Command, Orders: len(l.orders), Fixed: []string{}, Again: []string{},
+		Refused: []string{}, Unknown: []string{}, NotSent: []string{}}
+	by := map[Result]*[]string{Fixed: &r.Fixed, Again: &r.Again, Refused: &r.Refused, Unknown: &r.Unknown,
+		Accepted: &r.Unknown, "": &r.NotSent}
 	for i := range l.orders {
 		to := by[l.orders[i].Result]
 		*to = append(*to, l.orders[i].OrderID)

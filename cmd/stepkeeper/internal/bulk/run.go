@@ -46,8 +46,8 @@ type work struct {
 	failures error // of the file
 }
 
-// Run sends the commands that are left to send, waits for what becomes of each, and reports. It ends early where the
-// canary is not fixed, where too many fail again, and with ctx; running it again goes on.
+// Run sends the commands that are left to send, waits for what becomes of each, and reports. It ends early
+// where the canary is not fixed, where too many fail again, and with ctx; running it again goes on.
 func (l *List) Run(ctx context.Context, c *client.Client, report func(Report)) (Report, error) {
 	w := &work{List: l, c: c, look: lookAgain, report: report}
 	left, fixed := []int{}, 0
@@ -244,7 +244,8 @@ func (w *work) set(i int, r Result, text string) {
 		return
 	}
 	now := w.Report()
-	if n := len(now.Again) + len(now.Fixed); r == Again && n >= fewest && float64(len(now.Again)) > w.StopAt*float64(n) {
+	if n := len(now.Again) + len(now.Fixed); r == Again && n >= fewest &&
+		float64(len(now.Again)) > w.StopAt*float64(n) {
 		w.stop(fmt.Sprintf("%d of %d failed again", len(now.Again), n))
 	}
 	if w.report != nil {

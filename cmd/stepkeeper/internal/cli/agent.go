@@ -49,10 +49,12 @@ func newAgentNew(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "new NAME",
 		Short: "Write a new agent in Go, with its test, into a folder of its own",
-		Long: "Write a new agent: a Go program that compiles, with its test, a README, and a workflow to try it with.\n" +
+		Long: "Write a new agent: a Go program that compiles, with its test, a README, and a workflow to " +
+			"try it with.\n" +
 			"Then make service.go call your service. Nothing that exists is overwritten.",
-		Example: "  stepkeeper agent new payment --operation charge --undo refund\n  stepkeeper agent new shipping --dir agents/shipping --module example.com/shop/shipping",
-		Args:    args(cobra.ExactArgs(1), "the agent's name"),
+		Example: "  stepkeeper agent new payment --operation charge --undo refund\n  stepkeeper agent new " +
+			"shipping --dir agents/shipping --module example.com/shop/shipping",
+		Args: args(cobra.ExactArgs(1), "the agent's name"),
 		RunE: func(_ *cobra.Command, given []string) error {
 			o.agent.Name = given[0]
 			return runAgentNew(o)
@@ -63,7 +65,8 @@ func newAgentNew(a *App) *cobra.Command {
 	f.StringVar(&o.dir, "dir", "", "`folder` to write to (default: the agent's name)")
 	f.StringVar(&o.agent.Do, "operation", "create", "`name` of its operation")
 	f.StringVar(&o.agent.Undo, "undo", "remove", "`name` of the operation that reverses it")
-	f.StringVar(&o.agent.Module, "module", "", "`path` of the new Go module (default: example.com/agents/NAME)")
+	f.StringVar(&o.agent.Module, "module", "",
+		"`path` of the new Go module (default: example.com/agents/NAME)")
 	moduleFlag(cmd, &o.moduleDir)
 	_ = cmd.MarkFlagDirname("dir")
 	return cmd
@@ -73,7 +76,8 @@ func runAgentNew(o *agentOptions) error {
 	o.dir = cmp.Or(o.dir, o.agent.Name)
 	o.agent.Module = cmp.Or(o.agent.Module, "example.com/agents/"+o.agent.Name)
 	if err := o.agent.Check(); err != nil {
-		return failure.New(failure.Usage, "for example: stepkeeper agent new payment --operation charge --undo refund", "%v", err)
+		return failure.New(failure.Usage,
+			"for example: stepkeeper agent new payment --operation charge --undo refund", "%v", err)
 	}
 	o.agent.Go = goRelease(runtime.Version())
 	module, err := scaffold.FindModule(o.moduleDir)
@@ -84,7 +88,8 @@ func runAgentNew(o *agentOptions) error {
 	files, err := o.agent.Write(o.dir)
 	switch {
 	case errors.Is(err, scaffold.ErrNotEmpty):
-		return failure.New(failure.Usage, "name another one with --dir; nothing was written", "the folder %s is not empty", o.dir)
+		return failure.New(failure.Usage, "name another one with --dir; nothing was written",
+			"the folder %s is not empty", o.dir)
 	case err != nil:
 		return failure.Wrap(err, failure.General, "", "the agent %s cannot be written", o.agent.Name)
 	}
@@ -92,7 +97,9 @@ func runAgentNew(o *agentOptions) error {
 		return o.app.printJSON(agentWritten{Agent: o.agent.Name, Folder: o.dir, Files: files})
 	}
 	out := o.app.Streams.Out
-	fmt.Fprintf(out, "wrote the agent %s to %s: %s\n\nNow make service.go call your service, and try it:\n\n  cd %s\n", o.agent.Name, o.dir, strings.Join(files, ", "), o.dir)
+	fmt.Fprintf(out,
+		"wrote the agent %s to %s: %s\n\nNow make service.go call your service, and try it:\n\n  cd %s\n",
+		o.agent.Name, o.dir, strings.Join(files, ", "), o.dir)
 	if module.Fetch() {
 		fmt.Fprintln(out, "  go mod tidy")
 	}
@@ -112,8 +119,10 @@ func newAgentValidate(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "validate FILE",
 		Short: "Check an agents file, and report what to fix",
-		Long: "Check an agents file as `stepkeeper dev` does at its start. Environment variables that the file\n" +
-			"names and that are not set here are a warning: they need to be set where it runs. The exit code is 2\n" +
+		Long: "Check an agents file as `stepkeeper dev` does at its start. Environment variables that the " +
+			"file\n" +
+			"names and that are not set here are a warning: they need to be set where it runs. The exit " +
+			"code is 2\n" +
 			"if there is an error.",
 		Example:           "  stepkeeper agent validate agents.yaml",
 		Args:              args(cobra.ExactArgs(1), "an agents file"),
@@ -156,7 +165,9 @@ const moduleAdvice = "name your clone of Stepkeeper, with its go.mod: --module-d
 // moduleFlag is for commands that write Go code which imports Stepkeeper.
 func moduleFlag(cmd *cobra.Command, dir *string) {
 	f := cmd.Flags()
-	f.StringVar(dir, "module-dir", "", "`folder` of a clone of Stepkeeper to build against (default: the one that this program was built from, or its release)")
+	f.StringVar(dir, "module-dir", "",
+		"`folder` of a clone of Stepkeeper to build against (default: the one that this program was built "+
+			"from, or its release)")
 	f.StringVar(dir, "replace", "", "the same as --module-dir")
 	_ = f.MarkHidden("replace")
 	_ = cmd.MarkFlagDirname("module-dir")

@@ -39,12 +39,18 @@ func newAgentTry(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test NAME [-- COMMAND...]",
 		Short: "Find out which grade of service an agent earns, in whatever language it is written",
-		Long: "Serve the queues of an agent, in SQS's protocol, start the agent with COMMAND, and try what happens in\n" +
-			"production: duplicates, further attempts, lost replies, requests that come too late, an undo before its do, a\n" +
-			"do after its undo, keys and fences that are forgotten. Each trial has keys of its own; the service is called\n" +
-			"for real, so give it a test account. Without COMMAND, start the agent yourself with the endpoint that is shown.\n\n" +
-			"COMMAND gets AWS_ENDPOINT_URL_SQS, credentials that are not checked and, where the environment names no ledger for\n" +
-			"plain services, STEPKEEPER_LEDGER_FOLDER. --effects, --refuse and --delay are lines for sh that look at the service\n" +
+		Long: "Serve the queues of an agent, in SQS's protocol, start the agent with COMMAND, and try " +
+			"what happens in\n" +
+			"production: duplicates, further attempts, lost replies, requests that come too late, an undo " +
+			"before its do, a\n" +
+			"do after its undo, keys and fences that are forgotten. Each trial has keys of its own; the " +
+			"service is called\n" +
+			"for real, so give it a test account. Without COMMAND, start the agent yourself with the " +
+			"endpoint that is shown.\n\n" +
+			"COMMAND gets AWS_ENDPOINT_URL_SQS, credentials that are not checked and, where the " +
+			"environment names no ledger for\n" +
+			"plain services, STEPKEEPER_LEDGER_FOLDER. --effects, --refuse and --delay are lines for sh " +
+			"that look at the service\n" +
 			"past the agent, with the key in $KEY.",
 		Example: "  stepkeeper agent test coats --do hang --undo give-back --input '{\"coat\":\"red\"}' \\\n" +
 			"    --effects 'curl -s localhost:9000/count?key=$KEY' --earns idempotent -- python agent.py",
@@ -59,14 +65,19 @@ func newAgentTry(a *App) *cobra.Command {
 	f.StringVar(&o.probe.Do, "do", "", "`name` of the operation that has the effect")
 	f.StringVar(&o.probe.Undo, "undo", "", "`name` of the operation that reverses it")
 	f.StringVar(&o.input, "input", "{}", "`JSON` for both")
-	f.StringVar(&o.effects, "effects", "", "`line` that prints how many effects stand for $KEY: 0, 1, or what should not be")
-	f.StringVar(&o.refuse, "refuse", "", "`line` that makes the service refuse everything ($ON is 1) or not ($ON is 0)")
-	f.StringVar(&o.delay, "delay", "", "`line` that makes the service take $MS milliseconds before it acts, 0 for as usual")
+	f.StringVar(&o.effects, "effects", "",
+		"`line` that prints how many effects stand for $KEY: 0, 1, or what should not be")
+	f.StringVar(&o.refuse, "refuse", "",
+		"`line` that makes the service refuse everything ($ON is 1) or not ($ON is 0)")
+	f.StringVar(&o.delay, "delay", "",
+		"`line` that makes the service take $MS milliseconds before it acts, 0 for as usual")
 	f.StringVar(&o.earns, "earns", "", "`grade` that it must earn, or fail: fenced, idempotent or plain")
 	f.DurationVar(&o.probe.Timeout, "timeout", 5*time.Second, "of one call")
 	f.IntVar(&o.probe.Between, "between", 50, "how many other `keys` come before a key comes again")
-	f.DurationVar(&o.wait, "wait", time.Minute, "how long the agent may take to start, and to finish with a request")
-	_ = cmd.RegisterFlagCompletionFunc("earns", cobra.FixedCompletions([]string{"fenced", "idempotent", "plain"}, cobra.ShellCompDirectiveNoFileComp))
+	f.DurationVar(&o.wait, "wait", time.Minute,
+		"how long the agent may take to start, and to finish with a request")
+	_ = cmd.RegisterFlagCompletionFunc("earns",
+		cobra.FixedCompletions([]string{"fenced", "idempotent", "plain"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -76,16 +87,23 @@ const mostBetween = 100_000
 func (o *agentTryOptions) check() error {
 	switch {
 	case o.probe.Do == "":
-		return failure.New(failure.Usage, "name it: --do charge", "which operation has the effect is not said")
+		return failure.New(failure.Usage, "name it: --do charge",
+			"which operation has the effect is not said")
 	case o.effects == "":
-		return failure.New(failure.Usage, "give a line for sh that prints their number, like --effects 'curl -s localhost:9000/count?key=$KEY'", "how to count the effects is not said")
+		return failure.New(failure.Usage,
+			"give a line for sh that prints their number, like --effects 'curl -s "+
+				"localhost:9000/count?key=$KEY'", "how to count the effects is not said")
 	case !json.Valid([]byte(o.input)):
-		return failure.New(failure.Usage, "give what the operation takes, like --input '{\"amount\":1}'", "--input %.80s is no JSON", o.input)
+		return failure.New(failure.Usage, "give what the operation takes, like --input '{\"amount\":1}'",
+			"--input %.80s is no JSON", o.input)
 	case o.probe.Timeout <= 0 || o.wait <= 0:
-		return failure.New(failure.Usage, "give positive durations, like --timeout 5s", "--timeout and --wait say how long to wait")
+		return failure.New(failure.Usage, "give positive durations, like --timeout 5s",
+			"--timeout and --wait say how long to wait")
 	case o.probe.Between < 1 || o.probe.Between > mostBetween:
-		return failure.New(failure.Usage, fmt.Sprintf("give a number from 1 to %d", mostBetween), "--between %d is out of range", o.probe.Between)
-	case o.earns != "" && o.earns != string(agenttest.Fenced) && o.earns != string(agenttest.Idempotent) && o.earns != string(agenttest.Plain):
+		return failure.New(failure.Usage, fmt.Sprintf("give a number from 1 to %d", mostBetween),
+			"--between %d is out of range", o.probe.Between)
+	case o.earns != "" && o.earns != string(agenttest.Fenced) && o.earns != string(agenttest.Idempotent) &&
+		o.earns != string(agenttest.Plain):
 		return failure.New(failure.Usage, "use fenced, idempotent or plain", "there is no grade %q", o.earns)
 	}
 	return nil
@@ -107,7 +125,8 @@ func runAgentTry(ctx context.Context, o *agentTryOptions) error {
 	out.Patience = o.wait
 	end, err := o.start(out.URL(), stop)
 	if err != nil {
-		return failure.Wrap(err, failure.Usage, "give the command as you would type it, after --", "the agent cannot be started")
+		return failure.Wrap(err, failure.Usage, "give the command as you would type it, after --",
+			"the agent cannot be started")
 	}
 	defer end()
 	report, err := out.Find(ctx, o.probe)
@@ -141,7 +160,10 @@ func (o *agentTryOptions) ask(ctx context.Context, stop context.CancelCauseFunc)
 		return n
 	}
 	if o.refuse != "" {
-		o.probe.Refuse = func(on bool) { sh("refuse", o.refuse, map[bool]string{false: "ON=0", true: "ON=1"}[on]) }
+		o.probe.Refuse = func(on bool) {
+			sh("refuse", o.refuse,
+				map[bool]string{false: "ON=0", true: "ON=1"}[on])
+		}
 	}
 	if o.delay != "" {
 		o.probe.Delay = func(d time.Duration) { sh("delay", o.delay, fmt.Sprintf("MS=%d", d.Milliseconds())) }
@@ -154,7 +176,9 @@ const killAfter = 5 * time.Second
 // start runs the agent's command; end ends it. Without a command the endpoint is shown.
 func (o *agentTryOptions) start(url string, stop context.CancelCauseFunc) (end func(), err error) {
 	if len(o.command) == 0 {
-		fmt.Fprintf(o.app.Streams.Err, "start agent %s now, with AWS_ENDPOINT_URL_SQS=%s (and, where its service is plain, with its ledger)\n", o.name, url)
+		fmt.Fprintf(o.app.Streams.Err,
+			"start agent %s now, with AWS_ENDPOINT_URL_SQS=%s (and, where its service is plain, with its "+
+				"ledger)\n", o.name, url)
 		return func() {}, nil
 	}
 	folder, err := os.MkdirTemp("", "stepkeeper-agent-test")
@@ -165,7 +189,8 @@ func (o *agentTryOptions) start(url string, stop context.CancelCauseFunc) (end f
 	cmd := exec.Command(o.command[0], o.command[1:]...) //nolint:gosec // the user's own
 	cmd.Stdout, cmd.Stderr = o.app.Streams.Err, o.app.Streams.Err
 	cmd.Env = []string{"AWS_REGION=us-east-1", "AWS_DEFAULT_REGION=us-east-1"}
-	cmd.Env = append(append(cmd.Env, os.Environ()...), "AWS_ENDPOINT_URL_SQS="+url, "STEPKEEPER_ENDPOINT="+url, "STEPKEEPER_QUEUE_PREFIX=",
+	cmd.Env = append(append(cmd.Env, os.Environ()...), "AWS_ENDPOINT_URL_SQS="+url,
+		"STEPKEEPER_ENDPOINT="+url, "STEPKEEPER_QUEUE_PREFIX=",
 		"AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=thing", "AWS_SESSION_TOKEN=")
 	if os.Getenv(deployment.VarLedger) == "" && os.Getenv(deployment.VarLedgerFolder) == "" {
 		cmd.Env = append(cmd.Env, deployment.VarLedgerFolder+"="+folder)
@@ -209,9 +234,11 @@ func (o *agentTryOptions) print(r agenttest.Report) error {
 	}
 	switch {
 	case r.Grade == "":
-		return failure.New(failure.General, "correct what is wrong: no grade allows it", "agent %s earns no grade", o.name)
+		return failure.New(failure.General, "correct what is wrong: no grade allows it",
+			"agent %s earns no grade", o.name)
 	case o.earns != "" && r.WhyNot(core.Grade(o.earns)) != "":
-		return failure.New(failure.General, "declare "+string(r.Grade)+" in the workflow, or correct the service", "agent %s %s", o.name, r.WhyNot(core.Grade(o.earns)))
+		return failure.New(failure.General, "declare "+string(r.Grade)+
+			" in the workflow, or correct the service", "agent %s %s", o.name, r.WhyNot(core.Grade(o.earns)))
 	}
 	return nil
 }

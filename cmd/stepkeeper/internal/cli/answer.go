@@ -20,20 +20,28 @@ func newAnswer(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "answer ID [STEP] VALUE",
 		Short: "Answer a step that waits for people, or for an event",
-		Long: "Answer a step that waits. The value of an approval is one of its words; that of an event is JSON, or else\n" +
-			"taken as a text. With --event the second argument is the name of an event, and every step that waits for\n" +
-			"it, or has yet to, is answered. `show` prints what a step waits for, who may answer, and who has.\n" +
-			"With --token, the last part of a link that a person was sent, there is no STEP: the token says it, and who answers.\n\n" +
-			"The same answer twice changes nothing; another one after the decision is refused, with who decided what.",
-		Example: "  stepkeeper answer order-1001 approve yes\n  stepkeeper answer order-1001 approve no --by alice\n" +
+		Long: "Answer a step that waits. The value of an approval is one of its words; that of an event " +
+			"is JSON, or else\n" +
+			"taken as a text. With --event the second argument is the name of an event, and every step " +
+			"that waits for\n" +
+			"it, or has yet to, is answered. `show` prints what a step waits for, who may answer, and who " +
+			"has.\n" +
+			"With --token, the last part of a link that a person was sent, there is no STEP: the token " +
+			"says it, and who answers.\n\n" +
+			"The same answer twice changes nothing; another one after the decision is refused, with who " +
+			"decided what.",
+		Example: "  stepkeeper answer order-1001 approve yes\n  stepkeeper answer order-1001 approve no " +
+			"--by alice\n" +
 			"  stepkeeper answer order-1001 customer-bought '{\"invoice\":4711}' --event",
 		Args: func(cmd *cobra.Command, given []string) error {
 			if o.token != "" {
-				return args(cobra.ExactArgs(2), "an order and the value, since the token says the step")(cmd, given)
+				return args(cobra.ExactArgs(2), "an order and the value, since the token says the step")(cmd,
+					given)
 			}
 			return args(cobra.ExactArgs(3), "an order, a step, and the value")(cmd, given)
 		},
-		ValidArgsFunction: func(cmd *cobra.Command, given []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		ValidArgsFunction: func(cmd *cobra.Command, given []string, prefix string) (
+			[]string, cobra.ShellCompDirective) {
 			switch len(given) {
 			case 0:
 				return a.completeOrders(1)(cmd, given, prefix)
@@ -55,7 +63,9 @@ func newAnswer(a *App) *cobra.Command {
 	f.StringVar(&o.by, "by", "", "who answers (`name`; default: the user of this computer)")
 	f.StringVar(&o.reason, "reason", "", "why, for the history (`text`)")
 	f.StringVar(&o.token, "token", "", "answer with a `token` of the order; it says the step and who answers")
-	f.IntVar(&o.round, "round", 0, "the round that you saw (`number`); a decided step that is asked again is in the next one (default: the present one)")
+	f.IntVar(&o.round, "round", 0,
+		"the round that you saw (`number`); a decided step that is asked again is in the next one "+
+			"(default: the present one)")
 	o.idFlag(cmd)
 	return cmd
 }
@@ -63,20 +73,25 @@ func newAnswer(a *App) *cobra.Command {
 // checkAnswer: an answer says who gives it.
 func (o *commandOptions) checkAnswer() error {
 	if o.token != "" && (o.by != "" || o.event) {
-		return failure.New(failure.Usage, "leave --by and --event out", "the token says the step and who answers")
+		return failure.New(failure.Usage, "leave --by and --event out",
+			"the token says the step and who answers")
 	}
 	o.by = sender(o.by)
 	if !core.PersonName(o.by) {
-		return failure.New(failure.Usage, fmt.Sprintf("add --by NAME, of at most %d bytes, without < > & \" \\ and control characters", core.MaxAnswerBy), "%.140q cannot be the name of who answers", o.by)
+		return failure.New(failure.Usage,
+			fmt.Sprintf("add --by NAME, of at most %d bytes, without < > & \" \\ and control characters",
+				core.MaxAnswerBy), "%.140q cannot be the name of who answers", o.by)
 	}
 	if o.round < 0 {
-		return failure.New(failure.Usage, "leave --round out, or give the number that show prints", "--round %d is below 1", o.round)
+		return failure.New(failure.Usage, "leave --round out, or give the number that show prints",
+			"--round %d is below 1", o.round)
 	}
 	return nil
 }
 
 // answer sends the value: as a text to an approval, as JSON to an event where it is JSON.
-func (o *commandOptions) answer(ctx context.Context, c *client.Client, task *view.Task, named client.CommandOption) (core.Verdict, error) {
+func (o *commandOptions) answer(ctx context.Context, c *client.Client, task *view.Task,
+	named client.CommandOption) (core.Verdict, error) {
 	r := client.Reply{By: o.by, Reason: o.reason, Run: task.Run, Value: o.value}
 	switch {
 	case o.token != "":
@@ -117,7 +132,9 @@ func answered(task *view.Task, step string) error {
 		}
 	}
 	if len(names) == 0 {
-		return failure.New(failure.NotFound, "`show` lists its steps", "no step of order %s is answered from outside", task.OrderID)
+		return failure.New(failure.NotFound, "`show` lists its steps",
+			"no step of order %s is answered from outside", task.OrderID)
 	}
-	return failure.New(failure.NotFound, "steps that are: "+strings.Join(names, ", "), "step %.60q of order %s is not one that is answered", step, task.OrderID)
+	return failure.New(failure.NotFound, "steps that are: "+strings.Join(names, ", "),
+		"step %.60q of order %s is not one that is answered", step, task.OrderID)
 }

@@ -37,10 +37,11 @@ type App struct {
 	Now     func() time.Time
 
 	// What commands call; tests put their own in the place of these.
-	openStack func(ctx context.Context, name string, o aws.Options, opts ...client.Option) (*client.Client, error)
-	dial      func(server string, opts ...client.Option) (*client.Client, error)
-	runtime   func(context.Context, embedded.Options) error
-	demo      func(context.Context, runner.Options) (runner.Report, error)
+	openStack func(ctx context.Context, name string, o aws.Options,
+		opts ...client.Option) (*client.Client, error)
+	dial    func(server string, opts ...client.Option) (*client.Client, error)
+	runtime func(context.Context, embedded.Options) error
+	demo    func(context.Context, runner.Options) (runner.Report, error)
 
 	// stackRoom asks whether the functions of a stack fit into the account.
 	stackRoom func(ctx context.Context, name string, o aws.Options) (aws.Room, error)
@@ -55,7 +56,8 @@ type App struct {
 
 // New makes an App over the process's clock.
 func New(s *streams.Streams, getenv func(string) string) *App {
-	return &App{Streams: s, Getenv: getenv, Now: time.Now, openStack: aws.Open, dial: client.New, runtime: embedded.Run, demo: runner.Run, stackRoom: aws.RoomOf, output: outputText}
+	return &App{Streams: s, Getenv: getenv, Now: time.Now, openStack: aws.Open, dial: client.New,
+		runtime: embedded.Run, demo: runner.Run, stackRoom: aws.RoomOf, output: outputText}
 }
 
 const (
@@ -79,13 +81,17 @@ func (a *App) setUp(cmd *cobra.Command) error {
 		return failure.New(failure.Usage, do, "there is no output format %q", a.output)
 	}
 	if a.stack != "" && a.server != "" {
-		return failure.New(failure.Usage, "--server is a `stepkeeper dev`, --stack is deployed on AWS: leave one of them out", "--stack and --server are given together")
+		return failure.New(failure.Usage,
+			"--server is a `stepkeeper dev`, --stack is deployed on AWS: leave one of them out",
+			"--stack and --server are given together")
 	}
 	if a.region != "" && a.stack == "" {
-		return failure.New(failure.Usage, "add --stack NAME, or leave --region out", "--region is that of a stack, and no stack is given")
+		return failure.New(failure.Usage, "add --stack NAME, or leave --region out",
+			"--region is that of a stack, and no stack is given")
 	}
 	if a.timeout < 0 {
-		return failure.New(failure.Usage, "give a positive duration, like --timeout 30s", "--timeout %v is negative", a.timeout)
+		return failure.New(failure.Usage, "give a positive duration, like --timeout 30s",
+			"--timeout %v is negative", a.timeout)
 	}
 	return nil
 }
@@ -161,7 +167,8 @@ func (a *App) printError(w io.Writer, err *failure.Error) {
 		return
 	}
 	if a.JSON() {
-		_ = encode(w, errorDocument{errorBody{Exit: err.Code, Code: err.Code.Word(), Message: err.Error(), Hint: err.Do}}, "")
+		_ = encode(w, errorDocument{errorBody{Exit: err.Code, Code: err.Code.Word(), Message: err.Error(),
+			Hint: err.Do}}, "")
 		return
 	}
 	style := a.Streams.Style()

@@ -36,20 +36,26 @@ func newConsole(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "console",
 		Short: "Serve the operator's pages over a server or a stack",
-		Long: "Serve pages in which to see what is stuck, why, since when, and to repair it. `stepkeeper dev` serves them\n" +
-			"at its own address; this command serves them on the loopback interface over any server or stack, with your\n" +
+		Long: "Serve pages in which to see what is stuck, why, since when, and to repair it. `stepkeeper " +
+			"dev` serves them\n" +
+			"at its own address; this command serves them on the loopback interface over any server or " +
+			"stack, with your\n" +
 			"own credentials. Nothing public is deployed. It ends with SIGINT or SIGTERM.\n\n" +
 			"Lists of bulk commands are written into this folder, as `stepkeeper bulk` does.\n\n" +
-			"A file for --redact names members of orders, inputs and outputs that are not shown, one path on each line:\n" +
+			"A file for --redact names members of orders, inputs and outputs that are not shown, one path " +
+			"on each line:\n" +
 			"payment.card, customer.*, **.password; * is any one name or index, ** any number of them.",
-		Example: "  stepkeeper console --stack shop --region eu-central-1\n  stepkeeper console --read-only --redact redact.txt\n  stepkeeper console --server http://127.0.0.1:9000 --listen 127.0.0.1:8400",
-		Args:    args(cobra.NoArgs, "no arguments, only flags"),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runConsole(cmd.Context(), o) },
+		Example: "  stepkeeper console --stack shop --region eu-central-1\n  stepkeeper console " +
+			"--read-only --redact redact.txt\n  stepkeeper console --server http://127.0.0.1:9000 " +
+			"--listen 127.0.0.1:8400",
+		Args: args(cobra.NoArgs, "no arguments, only flags"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return runConsole(cmd.Context(), o) },
 
 		Annotations: map[string]string{serves: "true"},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.listen, "listen", "127.0.0.1:8380", "loopback `address` to serve on; port 0 takes a free one")
+	f.StringVar(&o.listen, "listen", "127.0.0.1:8380",
+		"loopback `address` to serve on; port 0 takes a free one")
 	f.BoolVar(&o.readOnly, "read-only", false, "refuse every action")
 	f.StringVar(&o.redact, "redact", "", "`file` with paths of members that are not shown")
 	return cmd
@@ -72,7 +78,8 @@ func runConsole(ctx context.Context, o *consoleOptions) error {
 	if err != nil {
 		do := ""
 		if errors.Is(err, syscall.EADDRINUSE) {
-			do = "another program listens there, perhaps another console; choose a port with --listen, 0 takes a free one"
+			do = "another program listens there, perhaps another console; choose a port with --listen, 0 " +
+				"takes a free one"
 		}
 		return failure.Wrap(err, failure.General, do, "the console cannot be served")
 	}
@@ -80,7 +87,8 @@ func runConsole(ctx context.Context, o *consoleOptions) error {
 	if o.app.stack != "" {
 		name = "stack " + o.app.stack
 	}
-	pages := console.New(console.Options{Client: c, Name: name, Program: o.app.program(), ReadOnly: o.readOnly, Redact: redaction,
+	pages := console.New(console.Options{Client: c, Name: name, Program: o.app.program(),
+		ReadOnly: o.readOnly, Redact: redaction,
 		Log: slog.New(slog.NewTextHandler(o.app.Streams.Err, nil)), Now: o.app.Now})
 	address := "http://" + listener.Addr().String()
 	if o.app.JSON() {
@@ -101,7 +109,9 @@ func loadRedaction(file string) (console.Redaction, error) {
 	}
 	r, err := console.LoadRedaction(file)
 	if err != nil {
-		return nil, failure.Wrap(err, failure.Usage, "write one path on each line, like payment.card or customer.*", "the file %s of --redact cannot be used", file)
+		return nil, failure.Wrap(err, failure.Usage,
+			"write one path on each line, like payment.card or customer.*",
+			"the file %s of --redact cannot be used", file)
 	}
 	return r, nil
 }
@@ -117,6 +127,7 @@ func (o *devOptions) pages(log *slog.Logger, redaction console.Redaction) func(s
 		if server != DefaultServer {
 			program += " --server " + server
 		}
-		return console.New(console.Options{Client: c, Name: strings.TrimPrefix(server, "http://"), Program: program, Redact: redaction, Folder: filepath.Join(o.data, "bulk"), Log: log})
+		return console.New(console.Options{Client: c, Name: strings.TrimPrefix(server, "http://"),
+			Program: program, Redact: redaction, Folder: filepath.Join(o.data, "bulk"), Log: log})
 	}
 }

@@ -28,14 +28,21 @@ func newCost(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cost [FILE]",
 		Short: "Print what an order costs on AWS, with the arithmetic",
-		Long: "What an order of four steps costs on AWS, under load and one by one, what a deployment costs while\n" +
-			"nothing happens, and what others publish for the same work. Units are those of the last measurement\n" +
-			"(`make cost`), prices are published ones with their sources and dates; nothing is asked over the network.\n\n" +
+		Long: "What an order of four steps costs on AWS, under load and one by one, what a deployment " +
+			"costs while\n" +
+			"nothing happens, and what others publish for the same work. Units are those of the last " +
+			"measurement\n" +
+			"(`make cost`), prices are published ones with their sources and dates; nothing is asked over " +
+			"the network.\n\n" +
 			"With a workflow file, or --steps, the same is estimated for that many steps, and with\n" +
-			"--orders-per-month for a month of yours. The functions of your agents are not in the totals. Their cost\n" +
-			"is computed for services that take as long as --service-time. --prices puts your Region's or your\n" +
-			"contract's prices over the published ones:\n{\"region\": \"eu-west-1\", \"prices\": {\"dynamodb-write\": {\"dollars\": 0.7, \"per\": 1000000}}}.\n\n" +
-			"--sweep compares intervals of the Supervisor: how late it finds a step overdue, and dollars a month.",
+			"--orders-per-month for a month of yours. The functions of your agents are not in the totals. " +
+			"Their cost\n" +
+			"is computed for services that take as long as --service-time. --prices puts your Region's or " +
+			"your\n" +
+			"contract's prices over the published ones:\n{\"region\": \"eu-west-1\", \"prices\": " +
+			"{\"dynamodb-write\": {\"dollars\": 0.7, \"per\": 1000000}}}.\n\n" +
+			"--sweep compares intervals of the Supervisor: how late it finds a step overdue, and dollars " +
+			"a month.",
 		Example: "  stepkeeper cost\n  stepkeeper cost workflows/order.yaml --orders-per-month 3000000\n" +
 			"  stepkeeper cost --output json | jq .dollars_per_million.load",
 		Args: cobra.MaximumNArgs(1),
@@ -49,11 +56,15 @@ func newCost(a *App) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.IntVar(&o.steps, "steps", 0, "`number` of steps of an order, instead of a file")
-	f.IntVar(&o.agents, "agents", 0, "`number` of agents deployed; without it those of the file, or as many as steps")
+	f.IntVar(&o.agents, "agents", 0,
+		"`number` of agents deployed; without it those of the file, or as many as steps")
 	f.IntVar(&o.orders, "orders-per-month", 0, "`number` of orders a month, for a monthly bill")
-	f.DurationVar(&o.service, "service-time", cost.ServiceTime, "how long an agent waits for its service, up to 15m")
-	f.StringVar(&o.prices, "prices", "", "JSON `file` of the prices that you pay, where they differ from the published ones")
-	f.BoolVar(&o.sweep, "sweep", false, "only compare intervals of the Supervisor: delay of detection against dollars")
+	f.DurationVar(&o.service, "service-time", cost.ServiceTime,
+		"how long an agent waits for its service, up to 15m")
+	f.StringVar(&o.prices, "prices", "",
+		"JSON `file` of the prices that you pay, where they differ from the published ones")
+	f.BoolVar(&o.sweep, "sweep", false,
+		"only compare intervals of the Supervisor: delay of detection against dollars")
 	_ = cmd.MarkFlagFilename("prices", "json")
 	return cmd
 }
@@ -64,23 +75,29 @@ const longestService = 15 * time.Minute
 func runCost(o *costOptions) error {
 	units, err := cost.Measured()
 	if err != nil {
-		return failure.Wrap(err, failure.General, "build the program again from a clean checkout", "the measured units cannot be read")
+		return failure.Wrap(err, failure.General, "build the program again from a clean checkout",
+			"the measured units cannot be read")
 	}
 	prices, err := cost.Published()
 	if err != nil {
-		return failure.Wrap(err, failure.General, "build the program again from a clean checkout", "the prices cannot be read")
+		return failure.Wrap(err, failure.General, "build the program again from a clean checkout",
+			"the prices cannot be read")
 	}
 	if o.prices != "" {
 		file, err := os.ReadFile(o.prices)
 		if err != nil {
-			return failure.Wrap(err, failure.Usage, "give a file of prices that can be read", "%s cannot be read", o.prices)
+			return failure.Wrap(err, failure.Usage, "give a file of prices that can be read",
+				"%s cannot be read", o.prices)
 		}
 		if prices, err = prices.With(file); err != nil {
-			return failure.Wrap(err, failure.Usage, "correct the file; verify/cost/prices.json is one", "%s is no file of prices", o.prices)
+			return failure.Wrap(err, failure.Usage, "correct the file; verify/cost/prices.json is one",
+				"%s is no file of prices", o.prices)
 		}
 	}
 	if o.service <= 0 || o.service > longestService {
-		return failure.New(failure.Usage, "give more than 0 and at most 15m, as long as a Lambda function runs", "--service-time is %s", o.service)
+		return failure.New(failure.Usage,
+			"give more than 0 and at most 15m, as long as a Lambda function runs", "--service-time is %s",
+			o.service)
 	}
 	report := cost.Calculate(units, prices, o.service)
 	workload, asked, err := o.workload()
@@ -89,7 +106,8 @@ func runCost(o *costOptions) error {
 	}
 	if asked {
 		if report.Yours, err = report.Estimate(workload); err != nil {
-			return failure.Wrap(err, failure.Usage, "give numbers within these bounds", "the cost cannot be estimated")
+			return failure.Wrap(err, failure.Usage, "give numbers within these bounds",
+				"the cost cannot be estimated")
 		}
 	}
 	if o.app.JSON() {
@@ -106,7 +124,8 @@ func (o *costOptions) workload() (w cost.Workload, asked bool, err error) {
 	w = cost.Workload{Steps: 4, Agents: o.agents, Orders: o.orders}
 	switch {
 	case o.file != "" && o.steps != 0:
-		return w, false, failure.New(failure.Usage, "give one of them", "a workflow file and --steps were given")
+		return w, false, failure.New(failure.Usage, "give one of them",
+			"a workflow file and --steps were given")
 	case o.file != "":
 		def, err := definitionOf(o.file)
 		if err != nil {
@@ -136,7 +155,8 @@ func (o *costOptions) workload() (w cost.Workload, asked bool, err error) {
 // definitionOf reads a workflow file that has to be right.
 func definitionOf(file string) (*core.Definition, error) {
 	if _, err := os.Stat(file); err != nil {
-		return nil, failure.Wrap(err, failure.NotFound, "name the file of a workflow", "the workflow cannot be read")
+		return nil, failure.Wrap(err, failure.NotFound, "name the file of a workflow",
+			"the workflow cannot be read")
 	}
 	def, problems := source.LoadFile(file, source.Options{})
 	if def == nil {

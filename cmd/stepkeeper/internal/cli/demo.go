@@ -28,18 +28,24 @@ func newDemo(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "See it at work: 1,000 orders, failing services, a crash, and an audit",
-		Long: "Start four remote services that misbehave, and Stepkeeper as a process of its own; feed it orders, kill\n" +
-			"it in the middle and start it again; then read the services' ledgers and prove that every processed\n" +
-			"order has each effect exactly once and every undone order none. The exit code is 0 only if that holds.\n\n" +
+		Long: "Start four remote services that misbehave, and Stepkeeper as a process of its own; feed it " +
+			"orders, kill\n" +
+			"it in the middle and start it again; then read the services' ledgers and prove that every " +
+			"processed\n" +
+			"order has each effect exactly once and every undone order none. The exit code is 0 only if " +
+			"that holds.\n\n" +
 			"The same seed misbehaves in the same way. --report writes the figures as JSON.",
 		Example: "  stepkeeper demo\n  stepkeeper demo --orders my-orders.jsonl --seed 7 --report report.json",
 		Args:    args(cobra.NoArgs, "no arguments, only flags"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), o) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.orders, "orders", "", "`file` with orders, JSON Lines (default: the 1,000 that are built in)")
-	f.StringVar(&o.workflows, "workflows", "", "`folder` of workflow files (default: the one that is built in)")
-	f.Uint64Var(&o.seed, "seed", 1, "`number` that the misbehaviour and the moment of the crash are drawn from")
+	f.StringVar(&o.orders, "orders", "",
+		"`file` with orders, JSON Lines (default: the 1,000 that are built in)")
+	f.StringVar(&o.workflows, "workflows", "",
+		"`folder` of workflow files (default: the one that is built in)")
+	f.Uint64Var(&o.seed, "seed", 1,
+		"`number` that the misbehaviour and the moment of the crash are drawn from")
 	f.StringVar(&o.report, "report", "", "`file` for the report, JSON")
 	f.BoolVar(&o.keep, "keep", false, "keep the services' ledgers, the data and the log")
 	_ = cmd.MarkFlagFilename("orders", "jsonl", "ndjson", "json")
@@ -51,16 +57,19 @@ func newDemo(a *App) *cobra.Command {
 func runDemo(ctx context.Context, o *demoOptions) error {
 	if o.orders != "" {
 		if _, err := os.Stat(o.orders); err != nil {
-			return failure.Wrap(err, failure.NotFound, "give --orders a file with one order on each line", "the orders cannot be read")
+			return failure.Wrap(err, failure.NotFound, "give --orders a file with one order on each line",
+				"the orders cannot be read")
 		}
 	}
 	binary, err := os.Executable()
 	if err != nil {
-		return failure.Wrap(err, failure.General, "", "the demo needs the path of this program, to start it as a process of its own")
+		return failure.Wrap(err, failure.General, "",
+			"the demo needs the path of this program, to start it as a process of its own")
 	}
 	shipped, remove, err := o.workflowFolder()
 	if err != nil {
-		return failure.Wrap(err, failure.General, "check the space and the permissions of "+os.TempDir(), "the workflows cannot be written")
+		return failure.Wrap(err, failure.General, "check the space and the permissions of "+os.TempDir(),
+			"the workflows cannot be written")
 	}
 	defer remove()
 	options := runner.Options{
@@ -79,7 +88,8 @@ func runDemo(ctx context.Context, o *demoOptions) error {
 	return o.conclude(ctx, options, report, err)
 }
 
-func (o *demoOptions) conclude(ctx context.Context, options runner.Options, report runner.Report, err error) error {
+func (o *demoOptions) conclude(ctx context.Context, options runner.Options, report runner.Report,
+	err error) error {
 	if options.Dir != "" {
 		fmt.Fprintf(options.Out, "kept in %s\n", options.Dir)
 	}
@@ -94,7 +104,9 @@ func (o *demoOptions) conclude(ctx context.Context, options runner.Options, repo
 	case ctx.Err() != nil:
 		return failure.New(failure.General, "", "the demo was interrupted")
 	}
-	return failure.Wrap(err, failure.General, fmt.Sprintf("run it again with the same faults: stepkeeper demo --keep --seed %d", o.seed), "the demo failed")
+	return failure.Wrap(err, failure.General,
+		fmt.Sprintf("run it again with the same faults: stepkeeper demo --keep --seed %d", o.seed),
+		"the demo failed")
 }
 
 // shippedWorkflow is the one that the demo's services have agents for.

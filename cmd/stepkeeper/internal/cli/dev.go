@@ -66,8 +66,9 @@ type devReady struct {
 	Data      string `json:"data"`
 	Workflows int    `json:"workflows"`
 	Agents    int    `json:"agents"`
-	Checked   bool   `json:"checked"`          // the whole database file was checked; otherwise the check goes on
-	Orders    string `json:"orders,omitempty"` // of the example: a file with orders to submit
+	// the whole database file was checked; otherwise the check goes on
+	Checked bool   `json:"checked"`
+	Orders  string `json:"orders,omitempty"` // of the example: a file with orders to submit
 }
 
 func newDev(a *App) *cobra.Command {
@@ -75,63 +76,97 @@ func newDev(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dev",
 		Short: "Run everything in this process: intake, Scheduler, Agents, Supervisor, store",
-		Long: "Run Stepkeeper on this machine, durable in one folder. It prints one line when it is ready. It serves\n" +
-			"orders over HTTP (/openapi.json describes it), its queues in SQS's JSON protocol, and pages for the operator\n" +
-			"at /, on the loopback interface only. A changed workflow file takes effect for new orders at once. SIGINT or SIGTERM ends it\n" +
+		Long: "Run Stepkeeper on this machine, durable in one folder. It prints one line when it is " +
+			"ready. It serves\n" +
+			"orders over HTTP (/openapi.json describes it), its queues in SQS's JSON protocol, and pages " +
+			"for the operator\n" +
+			"at /, on the loopback interface only. A changed workflow file takes effect for new orders at " +
+			"once. SIGINT or SIGTERM ends it\n" +
 			"in good order within 5 seconds; it also survives kill -9.\n\n" +
-			"Without flags it takes ./workflows, ./agents.yaml and ./data: the folder that `stepkeeper init` writes.\n" +
-			"With --example it runs a workflow that ships with it, together with the remote services of that\n" +
+			"Without flags it takes ./workflows, ./agents.yaml and ./data: the folder that `stepkeeper " +
+			"init` writes.\n" +
+			"With --example it runs a workflow that ships with it, together with the remote services of " +
+			"that\n" +
 			"workflow, in a folder that is deleted at the end: " + strings.Join(exampleNames(), ", ") + ".",
-		Example: "  stepkeeper dev\n  stepkeeper dev --example\n  stepkeeper dev --example=carriers\n  stepkeeper dev --data /var/tmp/orders --listen 127.0.0.1:9000 --workflows ./workflows --agents agents.yaml",
-		Args:    args(cobra.NoArgs, "no arguments, only flags"),
+		Example: "  stepkeeper dev\n  stepkeeper dev --example\n  stepkeeper dev --example=carriers\n  " +
+			"stepkeeper dev --data /var/tmp/orders --listen 127.0.0.1:9000 --workflows ./workflows " +
+			"--agents agents.yaml",
+		Args: args(cobra.NoArgs, "no arguments, only flags"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, name := range []string{"data", "workflows", "agents"} {
 				if o.example != "" && cmd.Flags().Changed(name) {
-					return failure.New(failure.Usage, "leave one of them out", "--example has workflows, agents and data of its own, and --%s is given", name)
+					return failure.New(failure.Usage, "leave one of them out",
+						"--example has workflows, agents and data of its own, and --%s is given", name)
 				}
 			}
 			if names := exampleNames(); o.example != "" && !slices.Contains(names, o.example) {
-				return failure.New(failure.Usage, suggest.DidYouMean(o.example, names, "the examples are "+strings.Join(names, ", ")), "there is no example %q", o.example)
+				return failure.New(failure.Usage, suggest.DidYouMean(o.example, names,
+					"the examples are "+strings.Join(names, ", ")), "there is no example %q", o.example)
 			}
 			return runDev(cmd.Context(), o)
 		},
 		Annotations: map[string]string{serves: "true"},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.example, "example", "", "run the workflow with this `name` that ships with it, and its services, in this process; nothing is kept")
+	f.StringVar(&o.example, "example", "",
+		"run the workflow with this `name` that ships with it, and its services, in this process; nothing "+
+			"is kept")
 	f.Lookup("example").NoOptDefVal = exampleOrder
-	_ = cmd.RegisterFlagCompletionFunc("example", cobra.FixedCompletions(exampleNames(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("example",
+		cobra.FixedCompletions(exampleNames(), cobra.ShellCompDirectiveNoFileComp))
 	f.StringVar(&o.data, "data", "data", "`folder` of the state; it is made if it is not there")
-	f.StringVar(&o.listen, "listen", strings.TrimPrefix(DefaultServer, "http://"), "loopback `address` to serve on; port 0 takes a free one")
+	f.StringVar(&o.listen, "listen", strings.TrimPrefix(DefaultServer, "http://"),
+		"loopback `address` to serve on; port 0 takes a free one")
 	f.StringVar(&o.answers, "answers-listen", "",
-		"loopback `address` that serves the pages of answers and nothing else, for a proxy that makes links reachable (docs/answers.md)")
+		"loopback `address` that serves the pages of answers and nothing else, for a proxy that makes "+
+			"links reachable (docs/answers.md)")
 	f.StringVar(&o.workflows, "workflows", "workflows", "`folder` with the workflow files")
-	f.StringVar(&o.agents, "agents", "agents.yaml", "`file` that names the agents: the HTTP services that they call, and those of your own that attach to their queues")
-	f.StringSliceVar(&o.replyTo, "reply-to", nil, "`names` that orders may have as replyTo; each gets a queue status-NAME")
-	f.IntVar(&o.maxOpen, "max-open", 20000, "most orders that may be active at once, those that only wait not counted; past that a new order is refused as \"busy\"")
-	f.DurationVar(&o.sweep, "sweep-every", 500*time.Millisecond, "how often the Supervisor looks for overdue steps, 1ms to 1h")
-	f.StringVar(&o.keep, "keep", "", "how `long` an order that has come to rest stays readable, like 30d; without it for ever")
-	f.BoolVar(&o.newKey, "new-token-key", false, "make a new key for the tokens of answers first; tokens of the key before are read for 400 days more")
-	f.StringVar(&o.redact, "redact", "", "`file` with paths of members that the console does not show, like payment.card")
-	f.StringVar(&o.onAlert.Webhook, "alert-webhook", "", "`URL` that alerts are posted to as JSON, beside the log")
-	f.StringVar(&o.command, "alert-command", "", "`program` with its arguments that is run with an alert's JSON on its standard input, without a shell")
-	f.DurationVar(&o.onAlert.Window, "alert-window", incident.DefaultWindow, "how long orders that stop for the same reason are gathered before their number is reported")
-	f.DurationVar(&o.onAlert.Reminder, "alert-reminder", incident.DefaultReminder, "how long after an alert the next one while orders still wait; negative: none")
-	f.StringVar(&o.otlp, "otlp", "", "`URL` of an OpenTelemetry collector that gets a span of each handling by OTLP over HTTP (environment: "+tracing.Variable+")")
+	f.StringVar(&o.agents, "agents", "agents.yaml",
+		"`file` that names the agents: the HTTP services that they call, and those of your own that "+
+			"attach to their queues")
+	f.StringSliceVar(&o.replyTo, "reply-to", nil,
+		"`names` that orders may have as replyTo; each gets a queue status-NAME")
+	f.IntVar(&o.maxOpen, "max-open", 20000,
+		"most orders that may be active at once, those that only wait not counted; past that a new order "+
+			"is refused as \"busy\"")
+	f.DurationVar(&o.sweep, "sweep-every", 500*time.Millisecond,
+		"how often the Supervisor looks for overdue steps, 1ms to 1h")
+	f.StringVar(&o.keep, "keep", "",
+		"how `long` an order that has come to rest stays readable, like 30d; without it for ever")
+	f.BoolVar(&o.newKey, "new-token-key", false,
+		"make a new key for the tokens of answers first; tokens of the key before are read for 400 days more")
+	f.StringVar(&o.redact, "redact", "",
+		"`file` with paths of members that the console does not show, like payment.card")
+	f.StringVar(&o.onAlert.Webhook, "alert-webhook", "",
+		"`URL` that alerts are posted to as JSON, beside the log")
+	f.StringVar(&o.command, "alert-command", "",
+		"`program` with its arguments that is run with an alert's JSON on its standard input, without a shell")
+	f.DurationVar(&o.onAlert.Window, "alert-window", incident.DefaultWindow,
+		"how long orders that stop for the same reason are gathered before their number is reported")
+	f.DurationVar(&o.onAlert.Reminder, "alert-reminder", incident.DefaultReminder,
+		"how long after an alert the next one while orders still wait; negative: none")
+	f.StringVar(&o.otlp, "otlp", "",
+		"`URL` of an OpenTelemetry collector that gets a span of each handling by OTLP over HTTP "+
+			"(environment: "+tracing.Variable+")")
 	f.StringVar(&o.logLevel, "log-level", "warn", "debug, info, warn or error")
 	f.StringVar(&o.logFormat, "log-format", "text", "text or json")
-	f.StringVar(&o.clockFile, "clock-offset", "", "`file` that says by how much the clock is off, read again and again; for tests that step the clock")
+	f.StringVar(&o.clockFile, "clock-offset", "",
+		"`file` that says by how much the clock is off, read again and again; for tests that step the clock")
 	_ = f.MarkHidden("clock-offset")
 	_ = cmd.MarkFlagDirname("data")
 	_ = cmd.MarkFlagDirname("workflows")
 	_ = cmd.MarkFlagFilename("agents", "yaml", "yml")
-	_ = cmd.RegisterFlagCompletionFunc("log-level", cobra.FixedCompletions([]string{"debug", "info", "warn", "error"}, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("log-level",
+		cobra.FixedCompletions([]string{"debug", "info", "warn", "error"},
+			cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("log-format",
+		cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
 // startAdvice is for who has no project yet.
-const startAdvice = "\nor begin with a small project: `stepkeeper init shop && cd shop && stepkeeper dev`\nor with the one that is built in: `stepkeeper dev --example`"
+const startAdvice = "\nor begin with a small project: `stepkeeper init shop && cd shop && stepkeeper " +
+	"dev`\nor with the one that is built in: `stepkeeper dev --example`"
 
 func (o *devOptions) check() error {
 	if err := checkLoopback("--listen", o.listen); err != nil {
@@ -147,22 +182,29 @@ func (o *devOptions) check() error {
 	}
 	o.onAlert.Command = strings.Fields(o.command)
 	if err := o.onAlert.Check(); err != nil {
-		return failure.Wrap(err, failure.Usage, "see --alert-webhook, --alert-command and --alert-window of `stepkeeper dev --help`", "alerts could not be sent")
+		return failure.Wrap(err, failure.Usage,
+			"see --alert-webhook, --alert-command and --alert-window of `stepkeeper dev --help`",
+			"alerts could not be sent")
 	}
 	if o.sweep < time.Millisecond || o.sweep > time.Hour {
-		return failure.New(failure.Usage, "give a duration from 1ms to 1h, like --sweep-every 500ms", "--sweep-every %v is out of range", o.sweep)
+		return failure.New(failure.Usage, "give a duration from 1ms to 1h, like --sweep-every 500ms",
+			"--sweep-every %v is out of range", o.sweep)
 	}
 	info, err := os.Stat(o.workflows)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return failure.New(failure.NotFound, "name the folder with your workflow files: --workflows DIR"+startAdvice, "there is no folder %s", o.workflows)
+		return failure.New(failure.NotFound, "name the folder with your workflow files: --workflows DIR"+
+			startAdvice, "there is no folder %s", o.workflows)
 	case err != nil:
-		return failure.Wrap(err, failure.Usage, "name another folder with --workflows", "the folder %s cannot be read", o.workflows)
+		return failure.Wrap(err, failure.Usage, "name another folder with --workflows",
+			"the folder %s cannot be read", o.workflows)
 	case !info.IsDir():
-		return failure.New(failure.Usage, "give --workflows the folder that the file is in", "%s is not a folder", o.workflows)
+		return failure.New(failure.Usage, "give --workflows the folder that the file is in",
+			"%s is not a folder", o.workflows)
 	}
 	if _, err := os.Stat(o.agents); err != nil {
-		return failure.Wrap(err, failure.NotFound, "name the file that lists your agents: --agents FILE"+startAdvice, "the agents file %s cannot be read", o.agents)
+		return failure.Wrap(err, failure.NotFound, "name the file that lists your agents: --agents FILE"+
+			startAdvice, "the agents file %s cannot be read", o.agents)
 	}
 	return nil
 }
@@ -177,7 +219,10 @@ func (o *devOptions) keeping() (time.Duration, error) {
 	text, inDays := strings.CutSuffix(o.keep, "d")
 	days, err := strconv.Atoi(text)
 	if !inDays || err != nil || days < least || days > 36500 {
-		return 0, failure.New(failure.Usage, fmt.Sprintf("give days, like --keep 30d, at least %dd: so long a request or a repeated order can be under way", least),
+		return 0, failure.New(failure.Usage,
+			fmt.Sprintf(
+				"give days, like --keep 30d, at least %dd: so long a request or a repeated order can be "+
+					"under way", least),
 			"--keep %q is refused", o.keep)
 	}
 	return time.Duration(days) * day, nil
@@ -192,15 +237,16 @@ func checkLoopback(flag, listen string) error {
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return failure.New(failure.Usage,
-			"listen on the loopback interface, like "+flag+" 127.0.0.1:8377: there are no users, no passwords and no TLS here",
+			"listen on the loopback interface, like "+flag+
+				" 127.0.0.1:8377: there are no users, no passwords and no TLS here",
 			"%s %s is refused: other machines could reach it", flag, listen)
 	}
 	return nil
 }
 
-// outliveReaders keeps the process alive when nothing reads its output any more: a write returns an error then,
-// and does not end the process. systemd would take that end for a clean one. Programs that it starts are not
-// affected, as they would be by signal.Ignore.
+// outliveReaders keeps the process alive when nothing reads its output any more: a write returns an error
+// then, and does not end the process. systemd would take that end for a clean one. Programs that it starts
+// are not affected, as they would be by signal.Ignore.
 func outliveReaders() (stop func()) {
 	unread := make(chan os.Signal, 1) // no goroutine receives from it
 	signal.Notify(unread, syscall.SIGPIPE)
@@ -217,10 +263,12 @@ func runDev(ctx context.Context, o *devOptions) error {
 	if o.example != "" {
 		example, err := startExample(ctx, o.example)
 		if err != nil {
-			return failure.Wrap(err, failure.General, "check the space and the permissions of "+os.TempDir(), "the example cannot be started")
+			return failure.Wrap(err, failure.General, "check the space and the permissions of "+os.TempDir(),
+				"the example cannot be started")
 		}
 		defer example.close(log)
-		o.data, o.workflows, o.agents, o.orders, o.next = example.data(), example.workflows(), example.agents(), example.orders(), example.next
+		o.data, o.workflows, o.agents, o.orders, o.next = example.data(), example.workflows(),
+			example.agents(), example.orders(), example.next
 	}
 	if err := o.check(); err != nil {
 		return err
@@ -246,9 +294,11 @@ func runDev(ctx context.Context, o *devOptions) error {
 	go func() {
 		options := embedded.Options{
 			Pages: o.pages(log, redaction), PagePaths: console.Paths,
-			Data: o.data, Listen: o.listen, AnswersListen: o.answers, Workflows: o.workflows, Agents: o.agents,
+			Data: o.data, Listen: o.listen, AnswersListen: o.answers, Workflows: o.workflows,
+			Agents:  o.agents,
 			ReplyTo: o.replyTo, MaxOpen: o.maxOpen, SweepEvery: o.sweep, Keep: keep,
-			NewTokenKey: o.newKey, OnAlert: o.onAlert, Tracer: tracer.Tracer, Log: log, Clock: clock, Version: ReadVersion().Version, Ready: o.ready,
+			NewTokenKey: o.newKey, OnAlert: o.onAlert, Tracer: tracer.Tracer, Log: log, Clock: clock,
+			Version: ReadVersion().Version, Ready: o.ready,
 		}
 		ended <- port.Guard(log, "the server", func() error { return o.app.runtime(ctx, options) })
 	}()
@@ -258,7 +308,8 @@ func runDev(ctx context.Context, o *devOptions) error {
 		select {
 		case err = <-ended:
 		case <-time.After(drainTime):
-			return failure.New(failure.General, "nothing that was acknowledged is lost: start it again", "it did not end within %v and was cut off", drainTime)
+			return failure.New(failure.General, "nothing that was acknowledged is lost: start it again",
+				"it did not end within %v and was cut off", drainTime)
 		}
 	}
 	if err == nil || errors.Is(err, context.Canceled) && ctx.Err() != nil {
@@ -314,8 +365,8 @@ func (o *devOptions) clock() (port.Clock, error) {
 	return c, nil
 }
 
-// ready prints the one line that scripts wait for. A server whose line cannot be written goes on, because its work
-// is not its output.
+// ready prints the one line that scripts wait for. A server whose line cannot be written goes on, because its
+// work is not its output.
 func (o *devOptions) ready(s embedded.Started) {
 	o.app.warnUnprinted(s.Address, o.printReady(s))
 }
@@ -323,7 +374,8 @@ func (o *devOptions) ready(s embedded.Started) {
 // warnUnprinted warns if the ready line of a server could not be written.
 func (a *App) warnUnprinted(address string, err error) {
 	if err != nil {
-		a.warn(fmt.Sprintf("the ready line could not be written, and the server runs on %s: %v", address, err))
+		a.warn(fmt.Sprintf("the ready line could not be written, and the server runs on %s: %v", address,
+			err))
 	}
 }
 
@@ -355,7 +407,8 @@ func (o *devOptions) printReady(s embedded.Started) error {
 func (o *devOptions) logger() (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(o.logLevel)); err != nil {
-		return nil, failure.New(failure.Usage, "use debug, info, warn or error", "there is no log level %q", o.logLevel)
+		return nil, failure.New(failure.Usage, "use debug, info, warn or error", "there is no log level %q",
+			o.logLevel)
 	}
 	options := &slog.HandlerOptions{Level: level}
 	switch o.logFormat {

@@ -27,8 +27,10 @@ func TestDevOutlivesTheReaderOfItsOutput(t *testing.T) {
 	if folder := os.Getenv(devFolder); folder != "" {
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 		defer stop()
-		os.Exit(int(New(streams.System(), os.Getenv).Execute(ctx, []string{"dev", "--output", "json", "--data", folder,
-			"--workflows", folder + "/workflows", "--agents", folder + "/agents.yaml", "--listen", "127.0.0.1:0", "--log-level", "info"})))
+		os.Exit(int(New(streams.System(), os.Getenv).Execute(ctx,
+			[]string{"dev", "--output", "json", "--data", folder,
+				"--workflows", folder + "/workflows", "--agents", folder + "/agents.yaml", "--listen",
+				"127.0.0.1:0", "--log-level", "info"})))
 	}
 	folder := t.TempDir()
 	if err := errors.Join(os.Mkdir(folder+"/workflows", 0o700),

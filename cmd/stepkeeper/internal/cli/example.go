@@ -113,7 +113,8 @@ func (e *example) writeWorkflows() (agents []string, err error) {
 	return slices.Compact(agents), err
 }
 
-// startOne writes the workflows of one of the folders examples, an order and the agents, and starts their services.
+// startOne writes the workflows of one of the folders examples, an order and the agents, and starts their
+// services.
 func (e *example) startOne() error {
 	names, err := e.writeWorkflows()
 	if err != nil {
@@ -142,15 +143,17 @@ func (e *example) startOne() error {
 	var agents strings.Builder
 	agents.WriteString("agents:\n")
 	for _, agent := range names {
-		fmt.Fprintf(&agents, "  %s: {url: \"http://%s/%s\", allow: {loopback: true}, classify: {425: not-yet}}\n", agent, listener.Addr(), agent)
+		fmt.Fprintf(&agents,
+			"  %s: {url: \"http://%s/%s\", allow: {loopback: true}, classify: {425: not-yet}}\n", agent,
+			listener.Addr(), agent)
 	}
 	return errors.Join(
 		os.WriteFile(e.agents(), []byte(agents.String()), 0o600),
 		os.WriteFile(e.orders(), order, 0o600))
 }
 
-// exampleService does whatever it is asked, but for fedex, which is down, and for parcels, which are not collected when they
-// are first asked for: that is what their example is about.
+// exampleService does whatever it is asked, but for fedex, which is down, and for parcels, which are not
+// collected when they are first asked for: that is what their example is about.
 type exampleService struct{ asked sync.Map }
 
 func (s *exampleService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -159,7 +162,8 @@ func (s *exampleService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "down for maintenance", http.StatusServiceUnavailable)
 		return
 	}
-	if _, again := s.asked.LoadOrStore(r.Header.Get("Idempotency-Key"), true); operation == "collected" && !again {
+	if _, again := s.asked.LoadOrStore(r.Header.Get("Idempotency-Key"), true); operation == "collected" &&
+		!again {
 		http.Error(w, "no carrier was here", http.StatusTooEarly)
 		return
 	}
@@ -174,7 +178,8 @@ func (e *example) next(server string) string {
 		return "stepkeeper" + server + " submit --wait " + e.orders()
 	}
 	id := e.name + "-1"
-	return fmt.Sprintf("stepkeeper%s submit --workflow %s --id %s %s && stepkeeper%s show %s", server, e.name, id, e.orders(), server, id)
+	return fmt.Sprintf("stepkeeper%s submit --workflow %s --id %s %s && stepkeeper%s show %s", server, e.name,
+		id, e.orders(), server, id)
 }
 
 // someOrders are lines for `stepkeeper submit`.

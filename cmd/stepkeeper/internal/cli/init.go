@@ -31,8 +31,10 @@ func newInit(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init [DIR]",
 		Short: "Write a small working project: a workflow, its services, an order, a test",
-		Long: "Write a project to begin with into DIR, or here: a workflow of two steps, the agents file, a Go program\n" +
-			"that stands in for the services, an order, and a test of the workflow. `stepkeeper dev` in that folder\n" +
+		Long: "Write a project to begin with into DIR, or here: a workflow of two steps, the agents file, " +
+			"a Go program\n" +
+			"that stands in for the services, an order, and a test of the workflow. `stepkeeper dev` in " +
+			"that folder\n" +
 			"runs it. Nothing that exists is overwritten.",
 		Example: "  stepkeeper init shop\n  stepkeeper init shop --module example.com/shop",
 		Args:    args(cobra.MaximumNArgs(1), "one folder at most"),
@@ -58,15 +60,18 @@ func runInit(o *initOptions) error {
 	}
 	p := scaffold.Project{Path: o.path, Go: goRelease(runtime.Version()), Stepkeeper: module}
 	if err := p.Check(); err != nil {
-		return failure.New(failure.Usage, "for example: stepkeeper init shop --module example.com/shop", "%v", err)
+		return failure.New(failure.Usage, "for example: stepkeeper init shop --module example.com/shop", "%v",
+			err)
 	}
 	files, err := p.Write(o.dir)
 	var exists *scaffold.ExistsError
 	switch {
 	case errors.As(err, &exists):
-		return failure.New(failure.Usage, "name another folder: stepkeeper init DIR", "nothing was written: %s is there already", exists.File)
+		return failure.New(failure.Usage, "name another folder: stepkeeper init DIR",
+			"nothing was written: %s is there already", exists.File)
 	case errors.Is(err, fs.ErrPermission):
-		return failure.Wrap(err, failure.General, "name a folder that you may write to: stepkeeper init DIR", "the project cannot be written to %s", o.dir)
+		return failure.Wrap(err, failure.General, "name a folder that you may write to: stepkeeper init DIR",
+			"the project cannot be written to %s", o.dir)
 	case err != nil:
 		return failure.Wrap(err, failure.General, "", "the project cannot be written to %s", o.dir)
 	}
@@ -74,13 +79,17 @@ func runInit(o *initOptions) error {
 		return o.app.printJSON(projectWritten{Folder: o.dir, Files: files})
 	}
 	out := o.app.Streams.Out
-	fmt.Fprintf(out, "wrote a project to %s: %s\n\nRun it; the first two each in a terminal of its own:\n\n", o.dir, strings.Join(files, ", "))
+	fmt.Fprintf(out, "wrote a project to %s: %s\n\nRun it; the first two each in a terminal of its own:\n\n",
+		o.dir, strings.Join(files, ", "))
 	if o.dir != "." {
 		fmt.Fprintf(out, "  cd %s\n", o.dir)
 	}
-	fmt.Fprint(out, "  go run ./services\n  stepkeeper dev\n  stepkeeper submit --workflow booking --id o-1 --wait order.json\n  stepkeeper show o-1\n\nREADME.md says more.\n")
+	fmt.Fprint(out,
+		"  go run ./services\n  stepkeeper dev\n  stepkeeper submit --workflow booking --id o-1 --wait "+
+			"order.json\n  stepkeeper show o-1\n\nREADME.md says more.\n")
 	if !module.Known() {
-		fmt.Fprintf(o.app.Streams.Err, "the Go test of the workflow was left out: %v; to have it, %s\n", scaffold.ErrNoModule, moduleAdvice)
+		fmt.Fprintf(o.app.Streams.Err, "the Go test of the workflow was left out: %v; to have it, %s\n",
+			scaffold.ErrNoModule, moduleAdvice)
 	}
 	return nil
 }

@@ -39,9 +39,10 @@ func newList(a *App) *cobra.Command {
 		Short: "List orders, newest first",
 		Long: "List orders, newest first. Without --all it shows one page of --limit orders.\n\n" +
 			"With --output json it writes JSON Lines: one order on each line, in the shape of GET /v1/orders.",
-		Example: "  stepkeeper list --state Error --step charge-payment --code declined\n  stepkeeper list --state Processing --older-than 10m\n  stepkeeper list --workflow order --all --output json",
-		Args:    args(cobra.NoArgs, "no arguments, only flags"),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runList(cmd.Context(), o) },
+		Example: "  stepkeeper list --state Error --step charge-payment --code declined\n  stepkeeper " +
+			"list --state Processing --older-than 10m\n  stepkeeper list --workflow order --all --output json",
+		Args: args(cobra.NoArgs, "no arguments, only flags"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return runList(cmd.Context(), o) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.state, "state", "", "only orders in this `state`: "+strings.Join(stateNames(), ", "))
@@ -52,24 +53,29 @@ func newList(a *App) *cobra.Command {
 	f.DurationVar(&o.olderThan, "older-than", 0, "only orders received longer ago than this")
 	f.IntVar(&o.limit, "limit", 50, "at most so `many` orders")
 	f.BoolVar(&o.all, "all", false, "all pages, whatever --limit says")
-	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(stateNames(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("state",
+		cobra.FixedCompletions(stateNames(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("workflow", a.completeWorkflowNames)
 	return cmd
 }
 
 func (o *listOptions) check() error {
 	if o.state != "" {
-		i := slices.IndexFunc(taskStates, func(s core.State) bool { return strings.EqualFold(string(s), o.state) })
+		i := slices.IndexFunc(taskStates,
+			func(s core.State) bool { return strings.EqualFold(string(s), o.state) })
 		if i < 0 {
-			return failure.New(failure.Usage, "use one of "+strings.Join(stateNames(), ", "), "no order is ever in the state %q", o.state)
+			return failure.New(failure.Usage, "use one of "+strings.Join(stateNames(), ", "),
+				"no order is ever in the state %q", o.state)
 		}
 		o.state = string(taskStates[i])
 	}
 	if o.limit < 1 {
-		return failure.New(failure.Usage, "give a number from 1, or --all", "--limit %d shows nothing", o.limit)
+		return failure.New(failure.Usage, "give a number from 1, or --all", "--limit %d shows nothing",
+			o.limit)
 	}
 	if o.olderThan < 0 {
-		return failure.New(failure.Usage, "give a positive duration, like --older-than 10m", "--older-than %v is negative", o.olderThan)
+		return failure.New(failure.Usage, "give a positive duration, like --older-than 10m",
+			"--older-than %v is negative", o.olderThan)
 	}
 	return nil
 }
@@ -84,7 +90,8 @@ func runList(ctx context.Context, o *listOptions) error {
 	if err != nil {
 		return err
 	}
-	q := client.Query{State: core.State(o.state), Workflow: o.workflow, Step: o.step, Code: o.code, IDPrefix: o.prefix, OlderThan: o.olderThan, PageSize: pageSize}
+	q := client.Query{State: core.State(o.state), Workflow: o.workflow, Step: o.step, Code: o.code,
+		IDPrefix: o.prefix, OlderThan: o.olderThan, PageSize: pageSize}
 	if !o.all && o.step+o.code+o.prefix == "" { // these choose among the orders of a page
 		q.PageSize = min(o.limit, pageSize-1) + 1 // one more, to know whether there are more
 	}
@@ -163,7 +170,8 @@ func summaryRows(a *App, orders []view.Summary) [][]string {
 		if s.Damaged != "" {
 			state, why = state+" (damaged)", "its document cannot be read; restore it from a backup"
 		}
-		rows[i] = []string{s.OrderID, s.Workflow, style.State(s.State, state), render.Age(s.Created, now), took, strconv.Itoa(s.Run), shorten(why, 60)}
+		rows[i] = []string{s.OrderID, s.Workflow, style.State(s.State, state), render.Age(s.Created, now),
+			took, strconv.Itoa(s.Run), shorten(why, 60)}
 	}
 	return rows
 }

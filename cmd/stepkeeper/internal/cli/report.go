@@ -30,7 +30,8 @@ type submitLine struct {
 	Ended    bool         `json:"ended"`            // only with --wait
 	Error    *submitError `json:"error,omitempty"`
 
-	Unattended []view.Unattended `json:"unattended,omitempty"` // queues of requests that it needs and nothing takes from
+	// queues of requests that it needs and nothing takes from
+	Unattended []view.Unattended `json:"unattended,omitempty"`
 }
 
 type submitError struct {
@@ -68,7 +69,8 @@ type badLine struct {
 }
 
 func newReport(o *submitOptions) *report {
-	return &report{submitOptions: o, states: map[core.State]int{}, reported: map[string]bool{}, bar: &streams.Progress{}}
+	return &report{submitOptions: o, states: map[core.State]int{}, reported: map[string]bool{},
+		bar: &streams.Progress{}}
 }
 
 // expect sets how many records are to come; 0 is unknown.
@@ -97,7 +99,8 @@ func (r *report) unreadable(at place, behind int, id, why string) {
 	defer r.mu.Unlock()
 	r.bad++
 	r.bar.Add(1)
-	l := submitLine{File: at.file, Line: at.line, OrderID: id, Error: &submitError{Code: "unreadable", Message: why}}
+	l := submitLine{File: at.file, Line: at.line, OrderID: id,
+		Error: &submitError{Code: "unreadable", Message: why}}
 	r.held = append(r.held, badLine{l, behind})
 	r.release()
 }
@@ -165,7 +168,8 @@ func (r *report) problem(l submitLine) {
 	if l.Error.Code == "unreadable" {
 		word = "not sent"
 	}
-	fmt.Fprintf(r.app.Streams.Err, "%s: %s: %s\n", where, r.app.Streams.Style().Bad(word), render.Clean(l.Error.Message))
+	fmt.Fprintf(r.app.Streams.Err, "%s: %s: %s\n", where, r.app.Streams.Style().Bad(word),
+		render.Clean(l.Error.Message))
 }
 
 // waitForAll waits for the end of every order that the server has taken.
@@ -210,7 +214,8 @@ func (r *report) ended(i int, task view.Task) {
 	case r.app.JSON():
 		r.line(l)
 	case task.State != core.Processed:
-		fmt.Fprintf(r.app.Streams.Err, "%s: %s%s\n", l.OrderID, r.app.Streams.Style().State(task.State, string(task.State)), whyOf(l.Error))
+		fmt.Fprintf(r.app.Streams.Err, "%s: %s%s\n", l.OrderID,
+			r.app.Streams.Style().State(task.State, string(task.State)), whyOf(l.Error))
 	}
 }
 
@@ -262,7 +267,8 @@ func (r *report) notes() {
 		}
 	}
 	for _, text := range texts {
-		fmt.Fprintf(r.app.Streams.Err, "note (%d of %s): %s\n", count[text], view.Count(len(r.taken), "order"), render.Clean(text))
+		fmt.Fprintf(r.app.Streams.Err, "note (%d of %s): %s\n", count[text],
+			view.Count(len(r.taken), "order"), render.Clean(text))
 	}
 }
 

@@ -104,9 +104,11 @@ func (a *App) Root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "stepkeeper",
 		Short: "Carry multi-step work to done, or to undone",
-		Long: "Stepkeeper carries multi-step work (an order, a booking, a provisioning request) to one of two\n" +
+		Long: "Stepkeeper carries multi-step work (an order, a booking, a provisioning request) to one of " +
+			"two\n" +
 			"ends: every step done, or everything that was done undone.\n\n" +
-			"Begin with `stepkeeper demo`; then `stepkeeper init` writes a small project, which `stepkeeper dev` runs.",
+			"Begin with `stepkeeper demo`; then `stepkeeper init` writes a small project, which " +
+			"`stepkeeper dev` runs.",
 		Args:          cobra.ArbitraryArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -119,16 +121,25 @@ func (a *App) Root() *cobra.Command {
 	root.SetOut(a.Streams.Out)
 	root.SetErr(a.Streams.Err)
 	flags := root.PersistentFlags()
-	flags.StringVar(&a.server, "server", "", "`URL` of the server (environment: "+ServerVariable+"; default "+DefaultServer+")")
-	flags.StringVar(&a.stack, "stack", "", "`NAME` of a CloudFormation stack that Stepkeeper is deployed in, instead of a server; uses your AWS credentials")
-	flags.StringVar(&a.region, "region", "", "AWS `region` of the stack (default: that of your environment or profile)")
-	flags.StringVar(&a.output, "output", outputText, "`format` of the output: text, or json (JSON Lines where there are many)")
-	flags.BoolVar(&a.noColour, "no-color", false, "no colours (environment: NO_COLOR); there are none anyway unless the output is a terminal")
-	flags.DurationVar(&a.timeout, "timeout", 0, "how long to wait for an answer (default "+defaultTimeout.String()+"; submit and watch: no limit)")
-	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{outputText, outputJSON}, cobra.ShellCompDirectiveNoFileComp))
+	flags.StringVar(&a.server, "server", "", "`URL` of the server (environment: "+ServerVariable+"; default "+
+		DefaultServer+")")
+	flags.StringVar(&a.stack, "stack", "",
+		"`NAME` of a CloudFormation stack that Stepkeeper is deployed in, instead of a server; uses your "+
+			"AWS credentials")
+	flags.StringVar(&a.region, "region", "",
+		"AWS `region` of the stack (default: that of your environment or profile)")
+	flags.StringVar(&a.output, "output", outputText,
+		"`format` of the output: text, or json (JSON Lines where there are many)")
+	flags.BoolVar(&a.noColour, "no-color", false,
+		"no colours (environment: NO_COLOR); there are none anyway unless the output is a terminal")
+	flags.DurationVar(&a.timeout, "timeout", 0, "how long to wait for an answer (default "+
+		defaultTimeout.String()+"; submit and watch: no limit)")
+	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{outputText, outputJSON},
+		cobra.ShellCompDirectiveNoFileComp))
 
 	root.AddGroup(&cobra.Group{ID: "run", Title: "Run it:"}, &cobra.Group{ID: "orders", Title: "Orders:"},
-		&cobra.Group{ID: "operator", Title: "For the operator:"}, &cobra.Group{ID: "author", Title: "For authors:"})
+		&cobra.Group{ID: "operator", Title: "For the operator:"},
+		&cobra.Group{ID: "author", Title: "For authors:"})
 	add := func(group string, commands ...*cobra.Command) {
 		for _, c := range commands {
 			c.GroupID = group
@@ -137,7 +148,9 @@ func (a *App) Root() *cobra.Command {
 	}
 	add("run", newInit(a), newDev(a), newDemo(a))
 	add("orders", newSubmit(a), newShow(a), newList(a), newWatch(a), newAnswer(a), newSchedules(a))
-	add("operator", newConsole(a), newResubmit(a), newUndo(a), newCancel(a), newResolve(a), newMove(a), newClose(a), newErase(a), newBulk(a), newDeadLetters(a), newBackup(a), newTokenKey(a), newDoctor(a), newSmoke(a), newCost(a))
+	add("operator", newConsole(a), newResubmit(a), newUndo(a), newCancel(a), newResolve(a), newMove(a),
+		newClose(a), newErase(a), newBulk(a), newDeadLetters(a), newBackup(a), newTokenKey(a), newDoctor(a),
+		newSmoke(a), newCost(a))
 	add("author", newWorkflow(a), newAgent(a), newSimulate(a))
 	root.AddCommand(newVersion(a), exitCodesTopic())
 	return root

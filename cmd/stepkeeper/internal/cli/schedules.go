@@ -18,9 +18,11 @@ func newSchedules(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schedules",
 		Short: "List workflows that start by the clock: next, last and skipped starts",
-		Long: "List workflows that start by the clock: the next scheduled time, the last start, and how many scheduled\n" +
+		Long: "List workflows that start by the clock: the next scheduled time, the last start, and how " +
+			"many scheduled\n" +
 			"times were skipped, with the reason of the last one.\n\n" +
-			"With --output json it writes JSON Lines: one workflow on each line, with its last 20 starts and skipped times.",
+			"With --output json it writes JSON Lines: one workflow on each line, with its last 20 starts " +
+			"and skipped times.",
 		Example: "  stepkeeper schedules\n  stepkeeper schedules --output json",
 		Args:    args(cobra.NoArgs, "no arguments"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runSchedules(cmd.Context(), a) },
@@ -54,7 +56,8 @@ func runSchedules(ctx context.Context, a *App) error {
 	for i := range all {
 		rows[i] = scheduleRow(&all[i])
 	}
-	render.Table(a.Streams.Out, a.Streams.Style(), "", []string{"WORKFLOW", "CRON", "ZONE", "NEXT", "STARTED", "LAST ORDER", "LATE", "SKIPPED", "LAST SKIPPED"}, rows)
+	render.Table(a.Streams.Out, a.Streams.Style(), "", []string{"WORKFLOW", "CRON", "ZONE", "NEXT", "STARTED",
+		"LAST ORDER", "LATE", "SKIPPED", "LAST SKIPPED"}, rows)
 	return nil
 }
 
@@ -64,10 +67,12 @@ func scheduleRow(s *client.Schedule) []string {
 		next = render.Moment(core.TimeOf(s.Next))
 	}
 	if n := len(s.Starts); n > 0 {
-		last, late = s.Starts[n-1].OrderID, render.Span(s.Starts[n-1].Decided.Sub(s.Starts[n-1].At).Round(time.Second))
+		last, late = s.Starts[n-1].OrderID,
+			render.Span(s.Starts[n-1].Decided.Sub(s.Starts[n-1].At).Round(time.Second))
 	}
 	if n := len(s.Skipped); n > 0 {
 		skipped = render.Moment(core.TimeOf(s.Skipped[n-1].At)) + ": " + s.Skipped[n-1].Why
 	}
-	return []string{s.Workflow, s.Cron, cmp.Or(s.Zone, "UTC"), next, strconv.Itoa(s.Started), last, late, strconv.Itoa(s.Missed), skipped}
+	return []string{s.Workflow, s.Cron, cmp.Or(s.Zone, "UTC"), next, strconv.Itoa(s.Started), last, late,
+		strconv.Itoa(s.Missed), skipped}
 }

@@ -102,7 +102,8 @@ func (a *App) connect(ctx context.Context, option client.Option) (*client.Client
 	}
 	c, err := a.dial(a.Server(), option)
 	if err != nil {
-		return nil, failure.Wrap(err, failure.Usage, "give the address of a running `stepkeeper dev`, like --server "+DefaultServer,
+		return nil, failure.Wrap(err, failure.Usage,
+			"give the address of a running `stepkeeper dev`, like --server "+DefaultServer,
 			"the server's address %q cannot be used", a.Server())
 	}
 	return c, nil
@@ -116,10 +117,14 @@ func (a *App) stackOptions() aws.Options {
 func (a *App) noStack(err error) *failure.Error {
 	switch {
 	case errors.Is(err, aws.ErrNoStack):
-		return failure.Wrap(err, failure.NotFound, "check the name, --region, and whose credentials these are: `aws sts get-caller-identity`", "stack %s", a.stack)
+		return failure.Wrap(err, failure.NotFound,
+			"check the name, --region, and whose credentials these are: `aws sts get-caller-identity`",
+			"stack %s", a.stack)
 	case errors.Is(err, client.ErrInvalid):
-		return failure.Wrap(err, failure.Usage, "name it with --region, or set AWS_REGION", "stack %s", a.stack)
-	case errors.Is(err, client.ErrConnection), errors.Is(err, context.DeadlineExceeded), errors.Is(err, client.ErrForbidden), errors.Is(err, context.Canceled):
+		return failure.Wrap(err, failure.Usage, "name it with --region, or set AWS_REGION", "stack %s",
+			a.stack)
+	case errors.Is(err, client.ErrConnection), errors.Is(err, context.DeadlineExceeded),
+		errors.Is(err, client.ErrForbidden), errors.Is(err, context.Canceled):
 		return a.explain(err, "stack "+a.stack)
 	}
 	return failure.Wrap(err, failure.General, "", "the stack cannot be used")
@@ -129,10 +134,12 @@ func (a *App) noStack(err error) *failure.Error {
 func (a *App) reached() (name, silent, slow string) {
 	if a.stack != "" {
 		return "the stack " + a.stack, "check the network, --region, and AWS_ENDPOINT_URL if it is set",
-			"give it more time with --timeout; if that does not help, look at the alarms of its queues and functions"
+			"give it more time with --timeout; if that does not help, look at the alarms of its queues " +
+				"and functions"
 	}
 	start := "is it running? start one with `stepkeeper dev`, or "
-	return "the server " + a.Server(), start + "name another with --server or " + ServerVariable, start + "give it more time with --timeout"
+	return "the server " + a.Server(), start + "name another with --server or " + ServerVariable,
+		start + "give it more time with --timeout"
 }
 
 // explain turns what the client answers into an error with an exit code and an advice. what is
@@ -159,7 +166,8 @@ func (a *App) explain(err error, what string) *failure.Error {
 	case errors.Is(err, context.DeadlineExceeded):
 		return failure.New(failure.Unreachable, slow, "%s did not answer in time about %s", name, what)
 	case errors.Is(err, client.ErrAnswer):
-		return failure.Wrap(err, failure.Unreachable, "is it a Stepkeeper server? name another with --server", "the answer of %s cannot be read", strings.TrimPrefix(name, "the server "))
+		return failure.Wrap(err, failure.Unreachable, "is it a Stepkeeper server? name another with --server",
+			"the answer of %s cannot be read", strings.TrimPrefix(name, "the server "))
 	case errors.Is(err, client.ErrNotFound):
 		return failure.New(failure.NotFound, a.look(), "there is no %s", what)
 	case errors.Is(err, client.ErrBusy), errors.Is(err, client.ErrUnavailable):
@@ -180,7 +188,8 @@ func (a *App) undecided(u *client.Undecided) *failure.Error {
 	if u.Queued {
 		code, what = failure.General, "is queued, and its verdict has not come yet"
 	}
-	return failure.Wrap(u.Err, code, "ask again: the same command with --command-id "+u.ID+" is carried out once and answers its verdict",
+	return failure.Wrap(u.Err, code, "ask again: the same command with --command-id "+u.ID+
+		" is carried out once and answers its verdict",
 		"order %s: command %s %s", u.OrderID, u.ID, what)
 }
 

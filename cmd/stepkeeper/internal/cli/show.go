@@ -35,13 +35,18 @@ func newShow(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show an order: its steps, what happened when, and what to do next",
-		Long: "Show how an order stands: each step with its attempts, times and errors, inputs and outputs, the\n" +
-			"timeline of what happened and what is planned, why it stopped, and the commands to run next: only\n" +
-			"those that would be accepted now, or from a time on that it prints. Of an order on AWS it estimates too what\n" +
+		Long: "Show how an order stands: each step with its attempts, times and errors, inputs and " +
+			"outputs, the\n" +
+			"timeline of what happened and what is planned, why it stopped, and the commands to run next: " +
+			"only\n" +
+			"those that would be accepted now, or from a time on that it prints. Of an order on AWS it " +
+			"estimates too what\n" +
 			"that has cost.\n\n" +
-			"--messages shows what the order has received and sent in the place of the timeline: requests, replies,\n" +
+			"--messages shows what the order has received and sent in the place of the timeline: " +
+			"requests, replies,\n" +
 			"wakes, statuses with their numbers, and whether its end was reported. --output json has both.",
-		Example:           "  stepkeeper show order-1001\n  stepkeeper show order-1001 --messages\n  stepkeeper show order-1001 --output json",
+		Example: "  stepkeeper show order-1001\n  stepkeeper show order-1001 --messages\n  " +
+			"stepkeeper show order-1001 --output json",
 		Args:              args(cobra.ExactArgs(1), "the ID of an order"),
 		ValidArgsFunction: a.completeOrders(1),
 		RunE: func(cmd *cobra.Command, given []string) error {
@@ -75,7 +80,8 @@ func runShow(ctx context.Context, o *showOptions) error {
 		}
 		return nil
 	}
-	doc := shown{Task: task, Order: order, Timeline: view.Timeline(task), Next: render.Next(task, o.app.program()), Later: render.Later(task, o.app.program())}
+	doc := shown{Task: task, Order: order, Timeline: view.Timeline(task),
+		Next: render.Next(task, o.app.program()), Later: render.Later(task, o.app.program())}
 	if priced {
 		doc.Receipt = &receipt
 	}

@@ -46,20 +46,29 @@ func newSimulate(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "simulate FILE",
 		Short: "Run a workflow against every failure, in virtual time",
-		Long: "Run a workflow on the real Scheduler, Supervisor and agents, in virtual time and against everything that\n" +
-			"can go wrong: crashes before and after each call, duplicates, delays, lost answers, frozen processes, clocks\n" +
-			"that jump, services that hang, refuse or contradict themselves. Every invariant is checked after every step;\n" +
+		Long: "Run a workflow on the real Scheduler, Supervisor and agents, in virtual time and against " +
+			"everything that\n" +
+			"can go wrong: crashes before and after each call, duplicates, delays, lost answers, frozen " +
+			"processes, clocks\n" +
+			"that jump, services that hang, refuse or contradict themselves. Every invariant is checked " +
+			"after every step;\n" +
 			"then the faults stop, and every order must come to its end.\n\n" +
-			"What breaks an invariant is shrunk, drawn as a sequence diagram, and written as a tape that --replay plays\n" +
-			"again, also with the corrected FILE. A seed gives the same run each time. ^C ends the search and reports what was\n" +
+			"What breaks an invariant is shrunk, drawn as a sequence diagram, and written as a tape that " +
+			"--replay plays\n" +
+			"again, also with the corrected FILE. A seed gives the same run each time. ^C ends the search " +
+			"and reports what was\n" +
 			"done so far.\n\n" +
-			"Exit codes: 0 nothing was broken, 6 an invariant is broken, 2 wrong input, 4 no such file, 1 interrupted.\n\n" +
+			"Exit codes: 0 nothing was broken, 6 an invariant is broken, 2 wrong input, 4 no such file, 1 " +
+			"interrupted.\n\n" +
 			"--services says what the services truly offer, where that is not what the workflow declares:\n\n" +
 			"  services:\n" +
-			"    payment: {grade: idempotent, latency: 200ms, slowLatency: 5s, failures: 0.05, forgets: 10m}\n" +
+			"    payment: {grade: idempotent, latency: 200ms, slowLatency: 5s, failures: 0.05, forgets: " +
+			"10m}\n" +
 			"    mail: {noUndo: true, refusals: 0.01, check: true}\n\n" +
-			"--move begins with an order of the server or stack, in the state in which a move to FILE would leave it, before\n" +
-			"FILE is deployed. What the task does not know is drawn: a call in doubt may have happened, or not.\n\n" +
+			"--move begins with an order of the server or stack, in the state in which a move to FILE " +
+			"would leave it, before\n" +
+			"FILE is deployed. What the task does not know is drawn: a call in doubt may have happened, " +
+			"or not.\n\n" +
 			"Faults: " + strings.Join(faultNames(), ", ") + ".",
 		Example: "  stepkeeper simulate workflows/order.yaml --order order.json\n" +
 			"  stepkeeper simulate workflows/order.yaml --services services.yaml --minutes 5\n" +
@@ -79,8 +88,10 @@ func newSimulate(a *App) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.services, "services", "", "`file` that says what the services truly offer, YAML")
-	f.StringVar(&o.order, "order", "", "`file` with the content of every order, JSON (default: an empty object)")
-	f.StringSliceVar(&o.faults, "faults", nil, "only these `kinds` of faults, separated by commas (default: all)")
+	f.StringVar(&o.order, "order", "",
+		"`file` with the content of every order, JSON (default: an empty object)")
+	f.StringSliceVar(&o.faults, "faults", nil,
+		"only these `kinds` of faults, separated by commas (default: all)")
 	f.IntVar(&o.orders, "orders", 4, "most orders of one seed")
 	f.IntVar(&o.seeds, "seeds", 0, "`number` of seeds (default 20000, or no limit with --minutes)")
 	f.Uint64Var(&o.first, "seed", 1, "the first seed")
@@ -92,7 +103,8 @@ func newSimulate(a *App) *cobra.Command {
 	_ = cmd.MarkFlagFilename("services", "yaml", "yml")
 	_ = cmd.MarkFlagFilename("order", "json")
 	_ = cmd.MarkFlagFilename("replay", "json")
-	_ = cmd.RegisterFlagCompletionFunc("faults", cobra.FixedCompletions(faultNames(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("faults",
+		cobra.FixedCompletions(faultNames(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -112,7 +124,8 @@ func runSimulate(ctx context.Context, o *simulateOptions) error {
 	if err != nil {
 		return err
 	}
-	search := simulate.Search{Seeds: o.seeds, First: o.first, Time: time.Duration(o.minutes * float64(time.Minute))}
+	search := simulate.Search{Seeds: o.seeds, First: o.first,
+		Time: time.Duration(o.minutes * float64(time.Minute))}
 	if search.Seeds == 0 && search.Time == 0 {
 		search.Seeds = 20_000
 	}
@@ -126,7 +139,8 @@ func runSimulate(ctx context.Context, o *simulateOptions) error {
 }
 
 // search looks for what goes wrong without any fault, which needs no seed, and then with them.
-func (o *simulateOptions) search(ctx context.Context, sc simulate.Scenario, s simulate.Search) *simulate.Report {
+func (o *simulateOptions) search(ctx context.Context, sc simulate.Scenario,
+	s simulate.Search) *simulate.Report {
 	o.scene, o.findings = sc, simulate.Diagnose(sc)
 	if o.wrong() != nil {
 		return simulate.Find(sc, simulate.Search{Stop: func() bool { return true }})
@@ -143,11 +157,14 @@ func (o *simulateOptions) numbers() error {
 	const year = 365 * 24 * 60
 	switch {
 	case o.orders > mostSimulated:
-		return failure.New(failure.Usage, fmt.Sprintf("give a number from 1 to %d", mostSimulated), "--orders %d is out of range", o.orders)
+		return failure.New(failure.Usage, fmt.Sprintf("give a number from 1 to %d", mostSimulated),
+			"--orders %d is out of range", o.orders)
 	case o.seeds < 0, o.seeds == 0 && o.given("seeds"), o.orders < 1:
-		return failure.New(failure.Usage, "give positive numbers", "--seeds and --orders count things, from 1")
+		return failure.New(failure.Usage, "give positive numbers",
+			"--seeds and --orders count things, from 1")
 	case o.minutes < 0, o.minutes == 0 && o.given("minutes"), math.IsNaN(o.minutes), o.minutes > year:
-		return failure.New(failure.Usage, "give a positive number, 0.5 for half a minute", "--minutes says how long to look, up to a year")
+		return failure.New(failure.Usage, "give a positive number, 0.5 for half a minute",
+			"--minutes says how long to look, up to a year")
 	}
 	return nil
 }
@@ -156,7 +173,8 @@ func (o *simulateOptions) numbers() error {
 func (o *simulateOptions) scenario(ctx context.Context) (simulate.Scenario, error) {
 	var sc simulate.Scenario
 	if o.file == "" {
-		return sc, failure.New(failure.Usage, "name one, or a tape with --replay", "there is no workflow file to simulate")
+		return sc, failure.New(failure.Usage, "name one, or a tape with --replay",
+			"there is no workflow file to simulate")
 	}
 	if err := o.numbers(); err != nil {
 		return sc, err
@@ -168,7 +186,9 @@ func (o *simulateOptions) scenario(ctx context.Context) (simulate.Scenario, erro
 	sc = simulate.Scenario{Definition: def, Orders: o.orders}
 	if o.move != "" {
 		if o.order != "" || o.test != "" {
-			return sc, failure.New(failure.Usage, "leave them out", "--order and --regression-test do not fit to --move: the order has its content, and its test would hold its data")
+			return sc, failure.New(failure.Usage, "leave them out",
+				"--order and --regression-test do not fit to --move: the order has its content, and its "+
+					"test would hold its data")
 		}
 		c, err := o.app.client(ctx)
 		if err == nil {
@@ -186,25 +206,29 @@ func (o *simulateOptions) scenario(ctx context.Context) (simulate.Scenario, erro
 	if o.services != "" {
 		data, err := os.ReadFile(o.services)
 		if err != nil {
-			return sc, failure.Wrap(err, failure.NotFound, "give --services a YAML file", "the services cannot be read")
+			return sc, failure.Wrap(err, failure.NotFound, "give --services a YAML file",
+				"the services cannot be read")
 		}
 		if sc.Services, err = simulate.ParseServices(data, def); err != nil {
-			return sc, failure.Wrap(err, failure.Usage, "see `stepkeeper simulate --help`", "%s is not right", o.services)
+			return sc, failure.Wrap(err, failure.Usage, "see `stepkeeper simulate --help`", "%s is not right",
+				o.services)
 		}
 	}
 	for _, name := range o.faults {
 		f := simulate.FaultNamed(strings.TrimSpace(name))
 		if f == simulate.NoFault {
-			return sc, failure.New(failure.Usage, suggest.DidYouMean(name, faultNames(), "there are "+strings.Join(faultNames(), ", ")), "there is no fault %q", name)
+			return sc, failure.New(failure.Usage, suggest.DidYouMean(name, faultNames(),
+				"there are "+strings.Join(faultNames(), ", ")), "there is no fault %q", name)
 		}
 		sc.Only = append(sc.Only, f)
 	}
 	return sc, nil
 }
 
-// moved is the scenario of an order that is moved: to def, or where that is nil to the definition of its workflow with the hash, or
-// the latest.
-func (a *App) moved(ctx context.Context, c *client.Client, id, hash string, def *core.Definition) (sc simulate.Scenario, err error) {
+// moved is the scenario of an order that is moved: to def, or where that is nil to the definition of its
+// workflow with the hash, or the latest.
+func (a *App) moved(ctx context.Context, c *client.Client, id, hash string,
+	def *core.Definition) (sc simulate.Scenario, err error) {
 	ctx, cancel := a.bounded(ctx, defaultTimeout)
 	defer cancel()
 	if def != nil {
@@ -221,16 +245,19 @@ func (a *App) moved(ctx context.Context, c *client.Client, id, hash string, def 
 	case plan.Definition == "" && plan.Reason != "":
 		return sc, failure.New(failure.Refused, "", "order %s cannot be moved: %s", id, plan.Reason)
 	case plan.Documents == nil:
-		return sc, failure.New(failure.General, "run a server of the version of this program", "the server does not return what is stored of order %s", id)
+		return sc, failure.New(failure.General, "run a server of the version of this program",
+			"the server does not return what is stored of order %s", id)
 	}
 	if sc, err = simulate.Moved(plan.Documents, plan.Definition, def, core.TimeOf(a.Now())); err != nil {
-		return sc, failure.Wrap(err, failure.Refused, "compare the definitions with `stepkeeper move "+id+" --definition latest --dry-run`", "order %s cannot be moved, or not simulated", id)
+		return sc, failure.Wrap(err, failure.Refused, "compare the definitions with `stepkeeper move "+id+
+			" --definition latest --dry-run`", "order %s cannot be moved, or not simulated", id)
 	}
 	return sc, nil
 }
 
 // find searches, and shows how far it is: with a bar on a terminal, else with a line now and then.
-func (o *simulateOptions) find(ctx context.Context, sc simulate.Scenario, search simulate.Search) *simulate.Report {
+func (o *simulateOptions) find(ctx context.Context, sc simulate.Scenario,
+	search simulate.Search) *simulate.Report {
 	label, total := "seeds", int64(search.Seeds)
 	if total == 0 {
 		label, total = "seconds", int64(search.Time/time.Second)
@@ -286,7 +313,8 @@ func (o *simulateOptions) print(r *simulate.Report, stopped bool) error {
 	fmt.Fprintf(out, "ends: %s\n", counts(ends(r.Ends)))
 	fmt.Fprintf(out, "faults injected: %s\n", counts(r.FaultsByKind))
 	fmt.Fprintf(out, "cells (place × fault) hit: %d of %d\n", len(r.Cells), r.CellCount)
-	fmt.Fprintf(out, "invariants checked: %d of %d, %d times in all\n", len(r.Invariants), len(simulate.Invariants()), looks)
+	fmt.Fprintf(out, "invariants checked: %d of %d, %d times in all\n", len(r.Invariants),
+		len(simulate.Invariants()), looks)
 	o.printFindings()
 	if r.Violation == nil {
 		fmt.Fprintln(out, style.Good(r.Statement()))
@@ -294,7 +322,8 @@ func (o *simulateOptions) print(r *simulate.Report, stopped bool) error {
 	}
 	fmt.Fprintf(out, "\n%s\nThe rule: %s.\n", style.Bold(style.Bad(r.Statement())), r.Violation.Rule())
 	fmt.Fprintln(out, r.Violation.Explain(o.scene))
-	fmt.Fprintf(out, "Found by seed %d, shrunk to %d choices; what happens then:\n\n", r.Seed, len(r.Tape.Choices))
+	fmt.Fprintf(out, "Found by seed %d, shrunk to %d choices; what happens then:\n\n", r.Seed,
+		len(r.Tape.Choices))
 	fmt.Fprintln(out, simulate.Diagram(simulate.About(r.Story, r.Violation)))
 	if o.test != "" {
 		fmt.Fprintf(out, "regression test: %s\n", o.test)
@@ -364,7 +393,8 @@ func (o *simulateOptions) verdict(r *simulate.Report) error {
 }
 
 func (o *simulateOptions) whole(r *simulate.Report) *simulated {
-	all := &simulated{Report: r, Findings: append([]simulate.Finding{}, o.findings...), Violation: brokenRuleOf(r.Violation, o.scene)}
+	all := &simulated{Report: r, Findings: append([]simulate.Finding{}, o.findings...),
+		Violation: brokenRuleOf(r.Violation, o.scene)}
 	if r.Seeds > 0 {
 		all.Statement = r.Statement()
 	}
@@ -377,7 +407,8 @@ func (o *simulateOptions) keepTape(r *simulate.Report) error {
 		return nil
 	}
 	if err := r.Tape.Write(o.tape); err != nil {
-		return failure.Wrap(err, failure.General, "give --tape a file that can be written", "the tape cannot be kept")
+		return failure.Wrap(err, failure.General, "give --tape a file that can be written",
+			"the tape cannot be kept")
 	}
 	return o.keepTest(r)
 }
@@ -392,7 +423,8 @@ func (o *simulateOptions) keepTest(r *simulate.Report) error {
 		err = os.WriteFile(o.test, text, 0o600)
 	}
 	if err != nil {
-		return failure.Wrap(err, failure.General, "give --regression-test a file that can be written", "the regression test cannot be kept")
+		return failure.Wrap(err, failure.General, "give --regression-test a file that can be written",
+			"the regression test cannot be kept")
 	}
 	return nil
 }
@@ -405,14 +437,17 @@ func (o *simulateOptions) play() error {
 		if errors.Is(err, fs.ErrNotExist) {
 			code = failure.NotFound
 		}
-		return failure.Wrap(err, code, "give --replay a tape that `stepkeeper simulate` has written", "there is nothing to replay")
+		return failure.Wrap(err, code, "give --replay a tape that `stepkeeper simulate` has written",
+			"there is nothing to replay")
 	}
 	if tape.Scope != "" {
 		return o.follow(tape)
 	}
 	sc, err := tape.Scenario()
 	if err != nil {
-		return failure.Wrap(err, failure.Usage, "the tape is damaged, or of another version; simulate the workflow again", "the tape cannot be played")
+		return failure.Wrap(err, failure.Usage,
+			"the tape is damaged, or of another version; simulate the workflow again",
+			"the tape cannot be played")
 	}
 	if o.file != "" {
 		def, err := definitionOf(o.file)
@@ -421,7 +456,8 @@ func (o *simulateOptions) play() error {
 		}
 		if def.Name != sc.Definition.Name {
 			return failure.New(failure.Usage, "play it without a file, or with a file of "+sc.Definition.Name,
-				"the tape %s was recorded of the workflow %s, and %s is %s", o.replay, sc.Definition.Name, o.file, def.Name)
+				"the tape %s was recorded of the workflow %s, and %s is %s", o.replay, sc.Definition.Name,
+				o.file, def.Name)
 		}
 		sc.Definition = def
 	}
@@ -434,7 +470,8 @@ func (o *simulateOptions) play() error {
 func (o *simulateOptions) follow(tape *simulate.Tape) error {
 	r, err := tape.Play(simulate.Options{Story: true})
 	if err != nil {
-		return failure.Wrap(err, failure.Usage, "play it with the version that has recorded it", "the tape cannot be played")
+		return failure.Wrap(err, failure.Usage, "play it with the version that has recorded it",
+			"the tape cannot be played")
 	}
 	return o.played(&r, len(tape.Path), 0)
 }
@@ -442,7 +479,8 @@ func (o *simulateOptions) follow(tape *simulate.Tape) error {
 // played prints the story of a tape; missed are the choices that were never reached.
 func (o *simulateOptions) played(r *simulate.Result, choices, missed int) error {
 	if o.app.JSON() {
-		if err := o.app.printJSON(map[string]any{"story": r.Story, "violation": brokenRuleOf(r.Violation, o.scene), "ends": r.Ends, "choices_missed": max(0, missed)}); err != nil {
+		if err := o.app.printJSON(map[string]any{"story": r.Story, "violation": brokenRuleOf(r.Violation,
+			o.scene), "ends": r.Ends, "choices_missed": max(0, missed)}); err != nil {
 			return err
 		}
 		return broken(r.Violation)
@@ -452,13 +490,16 @@ func (o *simulateOptions) played(r *simulate.Result, choices, missed int) error 
 		fmt.Fprintln(out, l)
 	}
 	if missed > 0 {
-		fmt.Fprintf(out, "%d of the %d choices of the tape were never come to: the workflow or the program has changed since\n", missed, choices)
+		fmt.Fprintf(out,
+			"%d of the %d choices of the tape were never come to: the workflow or the program has changed "+
+				"since\n", missed, choices)
 	}
 	if r.Violation == nil {
 		fmt.Fprintln(out, style.Good("no violation; ends: "+counts(ends(r.Ends))))
 		return nil
 	}
-	fmt.Fprintf(out, "\n%s\nThe rule: %s.\n%s\n", style.Bad("invariant "+r.Violation.String()), r.Violation.Rule(), r.Violation.Explain(o.scene))
+	fmt.Fprintf(out, "\n%s\nThe rule: %s.\n%s\n", style.Bad("invariant "+r.Violation.String()),
+		r.Violation.Rule(), r.Violation.Explain(o.scene))
 	return broken(r.Violation)
 }
 

@@ -53,8 +53,10 @@ func regressionTest(file, workflow string, r *simulate.Report) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	err = regressionFile.Execute(&b, map[string]string{
-		"Package": packageOf(folder), "Name": fmt.Sprintf("Test%sInvariant%s", word(r.Workflow), word(r.Violation.Invariant)),
-		"Invariant": r.Violation.Invariant, "Rule": r.Violation.Rule(), "Workflow": strconv.Quote(workflow), "Tape": literal,
+		"Package": packageOf(folder), "Name": fmt.Sprintf("Test%sInvariant%s", word(r.Workflow),
+			word(r.Violation.Invariant)),
+		"Invariant": r.Violation.Invariant, "Rule": r.Violation.Rule(), "Workflow": strconv.Quote(workflow),
+		"Tape": literal,
 	})
 	if err != nil {
 		return nil, err

@@ -55,7 +55,8 @@ type smokeReport struct {
 	Attempts int                `json:"attempts"`       // claims of steps, undos included
 	Failures int                `json:"failures"`       // failed or timed out attempts of steps
 
-	Unattended []view.Unattended `json:"unattended,omitempty"` // queues that nothing took from before the first order
+	// queues that nothing took from before the first order
+	Unattended []view.Unattended `json:"unattended,omitempty"`
 }
 
 type smokeProblem struct {
@@ -68,14 +69,19 @@ func newSmoke(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "smoke",
 		Short: "Send orders through a deployment, and audit what became of them",
-		Long: "Send real orders through a deployment and wait for their ends; then check each one: it has an end,\n" +
-			"its steps agree with that end, it holds what was sent. The agents do their work: let their services\n" +
-			"be ones for tests. The code is 0 if all orders were Processed and the audit found nothing, 6 if some\n" +
+		Long: "Send real orders through a deployment and wait for their ends; then check each one: it has " +
+			"an end,\n" +
+			"its steps agree with that end, it holds what was sent. The agents do their work: let their " +
+			"services\n" +
+			"be ones for tests. The code is 0 if all orders were Processed and the audit found nothing, 6 " +
+			"if some\n" +
 			"ended otherwise, 1 if the audit found something or an order has no end.\n" +
-			"Of a stack it says first whether its functions fit into the account's limit of concurrent executions,\n" +
+			"Of a stack it says first whether its functions fit into the account's limit of concurrent " +
+			"executions,\n" +
 			"and which of its queues nothing takes from.",
-		Example: "  stepkeeper smoke --stack Shop\n  stepkeeper smoke --stack Shop --orders 200 --workflow booking --order booking.json",
-		Args:    args(cobra.NoArgs, "no arguments, only flags"),
+		Example: "  stepkeeper smoke --stack Shop\n  stepkeeper smoke --stack Shop --orders 200 " +
+			"--workflow booking --order booking.json",
+		Args: args(cobra.NoArgs, "no arguments, only flags"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("within") { // an emulator on one machine ends a few orders in a second
 				o.within = 5*time.Minute + time.Duration(o.orders)*time.Second
@@ -86,8 +92,10 @@ func newSmoke(a *App) *cobra.Command {
 	f := cmd.Flags()
 	f.IntVar(&o.orders, "orders", 20, "how `many` to send")
 	f.StringVar(&o.workflow, "workflow", "order", "the workflow's `name`")
-	f.StringVar(&o.file, "order", "", "`file` with the bare orders to send, by turns; needed for any workflow but order")
-	f.DurationVar(&o.within, "within", 0, "how long to wait for the last end (default 5m, and 1s for each order)")
+	f.StringVar(&o.file, "order", "",
+		"`file` with the bare orders to send, by turns; needed for any workflow but order")
+	f.DurationVar(&o.within, "within", 0,
+		"how long to wait for the last end (default 5m, and 1s for each order)")
 	_ = cmd.MarkFlagFilename("order", "json", "jsonl")
 	return cmd
 }
@@ -96,11 +104,14 @@ func newSmoke(a *App) *cobra.Command {
 func (o *smokeOptions) contents() ([]json.RawMessage, error) {
 	switch {
 	case o.orders < 1 || o.orders > 100_000:
-		return nil, failure.New(failure.Usage, "give a number from 1 to 100000", "--orders %d is out of range", o.orders)
+		return nil, failure.New(failure.Usage, "give a number from 1 to 100000",
+			"--orders %d is out of range", o.orders)
 	case o.within <= 0:
-		return nil, failure.New(failure.Usage, "give a positive duration, like --within 5m", "--within %v is no time to wait", o.within)
+		return nil, failure.New(failure.Usage, "give a positive duration, like --within 5m",
+			"--within %v is no time to wait", o.within)
 	case o.file == "" && o.workflow != "order":
-		return nil, failure.New(failure.Usage, "add --order FILE with an order for it", "there is no example of an order for workflow %s", o.workflow)
+		return nil, failure.New(failure.Usage, "add --order FILE with an order for it",
+			"there is no example of an order for workflow %s", o.workflow)
 	case o.file == "":
 		return []json.RawMessage{json.RawMessage(smokeContent)}, nil
 	}
@@ -122,10 +133,13 @@ func (o *smokeOptions) contents() ([]json.RawMessage, error) {
 		return bad == nil
 	})
 	if err = errors.Join(err, bad); err != nil {
-		return nil, failure.Wrap(err, failure.Usage, "give bare orders: one JSON object, an array, or JSON Lines", "the file %s cannot be used", o.file)
+		return nil, failure.Wrap(err, failure.Usage,
+			"give bare orders: one JSON object, an array, or JSON Lines", "the file %s cannot be used",
+			o.file)
 	}
 	if len(all) == 0 {
-		return nil, failure.New(failure.Usage, "give one JSON object, an array, or JSON Lines", "the file %s holds no orders", o.file)
+		return nil, failure.New(failure.Usage, "give one JSON object, an array, or JSON Lines",
+			"the file %s holds no orders", o.file)
 	}
 	return all, nil
 }
@@ -160,8 +174,9 @@ func runSmoke(ctx context.Context, o *smokeOptions) error {
 		o.app.warnUnattended(unattended)
 	}
 	s := &smoke{smokeOptions: o, client: c, contents: contents, report: smokeReport{
-		Workflow: o.workflow, Orders: o.orders, Ends: map[core.State]int{}, Problems: []smokeProblem{}, Unattended: unattended,
-		Prefix: "smoke-" + strconv.FormatInt(time.Now().UnixMilli(), 36),
+		Workflow: o.workflow, Orders: o.orders, Ends: map[core.State]int{}, Problems: []smokeProblem{},
+		Unattended: unattended,
+		Prefix:     "smoke-" + strconv.FormatInt(time.Now().UnixMilli(), 36),
 	}}
 	begun := time.Now()
 	if err := s.submit(ctx); err != nil {
@@ -185,10 +200,15 @@ func (a *App) warnOfRoom(ctx context.Context) {
 	room, err := a.stackRoom(ctx, a.stack, a.stackOptions())
 	switch {
 	case err != nil:
-		fmt.Fprintf(a.Streams.Err, "not checked whether the functions fit into the account's limit of concurrent executions: %v\n", err)
+		fmt.Fprintf(a.Streams.Err,
+			"not checked whether the functions fit into the account's limit of concurrent executions: %v\n",
+			err)
 	case !room.Fits():
-		fmt.Fprintf(a.Streams.Err, "%s: stack %s: %s. What does not fit is throttled: its messages come back late, and may become dead letters.\n"+
-			"  fix: ask for a higher quota (Service Quotas: AWS Lambda, Concurrent executions), or lower MaxConcurrency and deploy again\n",
+		fmt.Fprintf(a.Streams.Err,
+			"%s: stack %s: %s. What does not fit is throttled: its messages come back late, and may "+
+				"become dead letters.\n"+
+				"  fix: ask for a higher quota (Service Quotas: AWS Lambda, Concurrent executions), or lower "+
+				"MaxConcurrency and deploy again\n",
 			a.Streams.Style().Bad("warning"), a.stack, room)
 	}
 }
@@ -200,7 +220,8 @@ func (s *smoke) submit(ctx context.Context) error {
 	var refused error
 	err := s.client.SubmitAll(ctx, func(yield func(client.Order) bool) {
 		for i := range s.orders {
-			if !yield(client.Order{ID: s.id(i), Workflow: s.workflow, Content: s.contents[i%len(s.contents)]}) {
+			if !yield(client.Order{ID: s.id(i), Workflow: s.workflow,
+				Content: s.contents[i%len(s.contents)]}) {
 				return
 			}
 		}
@@ -284,7 +305,8 @@ func inconsistent(t *client.Task) []string {
 		attempted := step.FirstAt != 0
 		switch {
 		case t.State == core.Processed && step.State != core.Processed && step.State != core.Skipped,
-			(t.State == core.Compensated || t.State == core.Cancelled) && attempted && step.State != core.Compensated,
+			(t.State == core.Compensated || t.State == core.Cancelled) && attempted &&
+				step.State != core.Compensated,
 			step.State == core.Processing || step.State == core.Compensating:
 			wrong("it is %s, and its step %s is %s", t.State, step.Name, step.State)
 		}
@@ -299,9 +321,11 @@ func inconsistent(t *client.Task) []string {
 func (s *smoke) print() error {
 	slices.Sort(s.took)
 	if n := len(s.took); n > 0 {
-		s.report.TookP50, s.report.TookP95, s.report.TookMax = s.took[n/2].Seconds(), s.took[n*95/100].Seconds(), s.took[n-1].Seconds()
+		s.report.TookP50, s.report.TookP95, s.report.TookMax = s.took[n/2].Seconds(),
+			s.took[n*95/100].Seconds(), s.took[n-1].Seconds()
 	}
-	slices.SortFunc(s.report.Problems, func(a, b smokeProblem) int { return strings.Compare(a.OrderID, b.OrderID) })
+	slices.SortFunc(s.report.Problems,
+		func(a, b smokeProblem) int { return strings.Compare(a.OrderID, b.OrderID) })
 	if s.app.JSON() {
 		if err := s.app.printJSON(s.report); err != nil {
 			return err
@@ -344,7 +368,9 @@ func (s *smoke) show() {
 	if r.Open > 0 {
 		until = "given up"
 	}
-	fmt.Fprintf(out, "submitted in %.2f s, %s after %.2f s; one order took %.2f s (median), %.2f s (95 %%), %.2f s (longest)\n",
+	fmt.Fprintf(out,
+		"submitted in %.2f s, %s after %.2f s; one order took %.2f s (median), %.2f s (95 %%), %.2f s "+
+			"(longest)\n",
 		r.Submit, until, r.Total, r.TookP50, r.TookP95, r.TookMax)
 	fmt.Fprintf(out, "%d claims of steps, %d failed or timed out\n", r.Attempts, r.Failures)
 	if len(r.Problems) == 0 {

@@ -32,15 +32,19 @@ func newSubmit(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "submit FILE|-...",
 		Short: "Submit the orders of files, or of standard input",
-		Long: "Submit orders: one JSON object, an array of them, or JSON Lines; which of them shows in the file.\n" +
+		Long: "Submit orders: one JSON object, an array of them, or JSON Lines; which of them shows in " +
+			"the file.\n" +
 			`An order is {"schema":1,"orderId":"…","workflow":"…","order":{…}}, with the optional fields priority,` + "\n" +
-			"replyTo and deadline. With --workflow each record is the bare order; its ID is made of its content and\n" +
+			"replyTo and deadline. With --workflow each record is the bare order; its ID is made of its " +
+			"content and\n" +
 			"its number in the file, or given by --id.\n\n" +
-			"Sending the same file again is harmless: orders that are there already are not started twice. A bad\n" +
+			"Sending the same file again is harmless: orders that are there already are not started " +
+			"twice. A bad\n" +
 			"line is reported with its number and what to fix; the others are submitted all the same.\n\n" +
 			"With --output json it writes JSON Lines: one answer for each record.",
-		Example: "  stepkeeper submit orders.jsonl\n  stepkeeper submit --wait order.json\n  echo '{\"total\":12}' | stepkeeper submit --workflow order --id order-1001 -",
-		Args:    args(cobra.MinimumNArgs(1), "a file with orders, or - for standard input"),
+		Example: "  stepkeeper submit orders.jsonl\n  stepkeeper submit --wait order.json\n  echo " +
+			"'{\"total\":12}' | stepkeeper submit --workflow order --id order-1001 -",
+		Args: args(cobra.MinimumNArgs(1), "a file with orders, or - for standard input"),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			o.files = given
 			return runSubmit(cmd.Context(), o)
@@ -115,7 +119,8 @@ func runSubmit(ctx context.Context, o *submitOptions) error {
 func (o *submitOptions) check() error {
 	if o.id != "" {
 		if o.workflow == "" {
-			return failure.New(failure.Usage, "add --workflow NAME, or write orderId into the order", "--id is for a bare order")
+			return failure.New(failure.Usage, "add --workflow NAME, or write orderId into the order",
+				"--id is for a bare order")
 		}
 		if err := checkID(o.id); err != nil {
 			return err
@@ -128,11 +133,13 @@ func (o *submitOptions) check() error {
 		info, err := os.Stat(name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return failure.New(failure.NotFound, "check the name, or give - for standard input", "there is no file %s", name)
+			return failure.New(failure.NotFound, "check the name, or give - for standard input",
+				"there is no file %s", name)
 		case err != nil:
 			return failure.Wrap(err, failure.Usage, "", "the file %s cannot be read", name)
 		case info.IsDir():
-			return failure.New(failure.Usage, "name its files: "+filepath.Join(name, "*.jsonl"), "%s is a directory", name)
+			return failure.New(failure.Usage, "name its files: "+filepath.Join(name, "*.jsonl"),
+				"%s is a directory", name)
 		}
 	}
 	return nil
@@ -142,7 +149,9 @@ func (o *submitOptions) check() error {
 func (s *submission) interrupted(err error) error {
 	s.report.close()
 	if n := s.report.acknowledged(); n > 0 && !s.app.JSON() {
-		fmt.Fprintf(s.app.Streams.Err, "acknowledged before this: %s; submit the same again, what is there already is not started twice\n", view.Count(n, "order"))
+		fmt.Fprintf(s.app.Streams.Err,
+			"acknowledged before this: %s; submit the same again, what is there already is not started "+
+				"twice\n", view.Count(n, "order"))
 	}
 	return err
 }
@@ -187,7 +196,8 @@ func (s *submission) alone(yield func(client.Order) bool) {
 		}
 	}
 	if len(only) > 1 {
-		s.err = failure.New(failure.Usage, "leave --id out, each order then gets an ID of its own", "--id names one order, and there are several")
+		s.err = failure.New(failure.Usage, "leave --id out, each order then gets an ID of its own",
+			"--id names one order, and there are several")
 		return
 	}
 	for _, o := range only {
@@ -279,7 +289,8 @@ func (s *submission) answered(r client.Result) {
 	at := s.places[r.Line]
 	delete(s.places, r.Line)
 	s.mu.Unlock()
-	l := submitLine{File: at.file, Line: at.line, OrderID: r.OrderID, Accepted: r.Accepted, Known: r.Known, Queued: r.Queued, Notes: r.Notes, Unattended: r.Unattended}
+	l := submitLine{File: at.file, Line: at.line, OrderID: r.OrderID, Accepted: r.Accepted, Known: r.Known,
+		Queued: r.Queued, Notes: r.Notes, Unattended: r.Unattended}
 	if r.Err != nil {
 		l.Error = &submitError{Code: "refused", Message: r.Err.Error()}
 		var e *client.Error

@@ -17,10 +17,13 @@ func newTokenKey(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "token-key",
 		Short: "Replace the key of the tokens that answer a step, of a stack on AWS",
-		Long: "Read the keys of tokens, as the secret of a stack holds them, and write them with a new key, which new orders\n" +
-			"get. Tokens of the key before are read for 400 days more. It reads the standard input, writes the standard\n" +
+		Long: "Read the keys of tokens, as the secret of a stack holds them, and write them with a new " +
+			"key, which new orders\n" +
+			"get. Tokens of the key before are read for 400 days more. It reads the standard input, " +
+			"writes the standard\n" +
 			"output, and stores nothing. `stepkeeper dev --new-token-key` does the same for a data folder.",
-		Example: "  aws secretsmanager get-secret-value --secret-id ARN --query SecretString --output text |\n" +
+		Example: "  aws secretsmanager get-secret-value --secret-id ARN --query SecretString --output " +
+			"text |\n" +
 			"    stepkeeper token-key |\n" +
 			"    aws secretsmanager put-secret-value --secret-id ARN --secret-string file:///dev/stdin",
 		Args: args(cobra.NoArgs, "no arguments: it reads the standard input"),
@@ -31,7 +34,9 @@ func newTokenKey(a *App) *cobra.Command {
 			}
 			keys, err := token.Parse(text)
 			if err != nil {
-				return failure.New(failure.Usage, "give it the text of the secret TokenKeysSecret of the stack's outputs, or of a file "+token.FileName, "%v", err)
+				return failure.New(failure.Usage,
+					"give it the text of the secret TokenKeysSecret of the stack's outputs, or of a file "+
+						token.FileName, "%v", err)
 			}
 			_, err = a.Streams.Out.Write(keys.Replace(core.TimeOf(a.Now())).Encode())
 			return written(err)

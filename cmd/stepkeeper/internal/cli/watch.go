@@ -34,7 +34,8 @@ func newWatch(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch [ID]",
 		Short: "Watch an order, or the newest orders, live",
-		Long: "With an ID it shows the order and each change until its end; the exit code is 6 unless it ends\n" +
+		Long: "With an ID it shows the order and each change until its end; the exit code is 6 unless it " +
+			"ends\n" +
 			"Processed. Without an ID it shows the newest orders until it is interrupted.\n\n" +
 			"On a terminal the view is drawn anew with each change, elsewhere each change is a line. With\n" +
 			"--output json each change is the whole order, or its summary, on one line.",
@@ -51,17 +52,20 @@ func newWatch(a *App) *cobra.Command {
 		},
 		ValidArgsFunction: a.completeOrders(1),
 	}
-	cmd.Flags().DurationVar(&o.interval, "interval", time.Second, "how often to look at the list, without an ID (of a stack: "+stackInterval.String()+")")
+	cmd.Flags().DurationVar(&o.interval, "interval", time.Second,
+		"how often to look at the list, without an ID (of a stack: "+stackInterval.String()+")")
 	cmd.Flags().IntVar(&o.limit, "limit", 20, "how `many` of the newest orders to look at, without an ID")
 	return cmd
 }
 
 func runWatch(ctx context.Context, o *watchOptions) error {
 	if o.interval < 10*time.Millisecond {
-		return failure.New(failure.Usage, "give at least --interval 10ms", "--interval %v is too short", o.interval)
+		return failure.New(failure.Usage, "give at least --interval 10ms", "--interval %v is too short",
+			o.interval)
 	}
 	if o.limit < 1 || o.limit > pageSize {
-		return failure.New(failure.Usage, fmt.Sprintf("give a number from 1 to %d", pageSize), "--limit %d is out of range", o.limit)
+		return failure.New(failure.Usage, fmt.Sprintf("give a number from 1 to %d", pageSize),
+			"--limit %d is out of range", o.limit)
 	}
 	ctx, cancel := o.app.patient(ctx)
 	defer cancel()
@@ -113,7 +117,8 @@ func (o *watchOptions) order(ctx context.Context, c *client.Client) error {
 // timedOut is the end of a watch whose order has not ended: interrupted is as meant.
 func (o *watchOptions) timedOut(ctx context.Context) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return failure.New(failure.General, "give a longer --timeout, or none", "order %s did not end within %v", o.id, o.app.timeout)
+		return failure.New(failure.General, "give a longer --timeout, or none",
+			"order %s did not end within %v", o.id, o.app.timeout)
 	}
 	return nil
 }
@@ -145,14 +150,16 @@ func changes(last, task view.Task, now time.Time) []string {
 	}
 	for _, s := range task.Steps {
 		b, known := before[s.Name]
-		if known && b.State == s.State && b.Attempts == s.Attempts || !known && s.State == core.Pending && s.FirstAt == 0 {
+		if known && b.State == s.State && b.Attempts == s.Attempts || !known && s.State == core.Pending &&
+			s.FirstAt == 0 {
 			continue
 		}
 		line := fmt.Sprintf("%s  %s", s.Name, s.State)
 		if s.Attempts > 1 {
 			line += fmt.Sprintf(", attempt %d", s.Attempts)
 		}
-		if s.Error != nil && s.State != core.Processed && s.State != core.Compensated && (b.Error == nil || *b.Error != *s.Error) {
+		if s.Error != nil && s.State != core.Processed && s.State != core.Compensated &&
+			(b.Error == nil || *b.Error != *s.Error) {
 			line += ": " + cmp.Or(s.Error.Message, s.Error.Code)
 		}
 		lines = append(lines, line)
@@ -219,7 +226,8 @@ func (o *watchOptions) drawList(s *screen, seen map[string]view.Summary, orders 
 	a := o.app
 	if a.Streams.IsTerminal() && !a.JSON() {
 		return s.frame(func(w io.Writer) {
-			fmt.Fprintf(w, "%s  %s\n\n", a.Streams.Style().Bold("Newest orders"), a.Streams.Style().Faint(a.Now().UTC().Format("15:04:05 UTC")))
+			fmt.Fprintf(w, "%s  %s\n\n", a.Streams.Style().Bold("Newest orders"),
+				a.Streams.Style().Faint(a.Now().UTC().Format("15:04:05 UTC")))
 			render.Table(w, a.Streams.Style(), "", summaryHeader, summaryRows(a, orders))
 		})
 	}

@@ -70,20 +70,26 @@ func newValidate(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate FILE...",
 		Short: "Check workflow files, and report what to fix",
-		Long: "Check workflow files, or all of a folder: first against the JSON Schema, then for what they mean.\n" +
-			"Each problem names file, line and column, and what to do. The exit code is 2 if there is an error;\n" +
-			"warnings alone are no failure. It prints how much of their budget the expressions use: the parts of the\n" +
+		Long: "Check workflow files, or all of a folder: first against the JSON Schema, then for what " +
+			"they mean.\n" +
+			"Each problem names file, line and column, and what to do. The exit code is 2 if there is an " +
+			"error;\n" +
+			"warnings alone are no failure. It prints how much of their budget the expressions use: the " +
+			"parts of the\n" +
 			"largest one, and with --order the steps of work that an evaluation for this order takes at most.",
-		Example: "  stepkeeper workflow validate workflows/order.yaml\n  stepkeeper workflow validate workflows --agents agents.yaml",
-		Args:    args(cobra.MinimumNArgs(1), "a workflow file, or a folder"),
+		Example: "  stepkeeper workflow validate workflows/order.yaml\n  stepkeeper workflow validate " +
+			"workflows --agents agents.yaml",
+		Args: args(cobra.MinimumNArgs(1), "a workflow file, or a folder"),
 		RunE: func(_ *cobra.Command, given []string) error {
 			o.files = given
 			return runValidate(o)
 		},
 		ValidArgsFunction: completeWorkflowFiles,
 	}
-	cmd.Flags().StringVar(&o.agents, "agents", "", "the agents `file` of dev, to check the names of agents; without it any name is accepted")
-	cmd.Flags().StringVar(&o.order, "order", "", "`file` with the JSON of an order, to count the work of the expressions for it")
+	cmd.Flags().StringVar(&o.agents, "agents", "",
+		"the agents `file` of dev, to check the names of agents; without it any name is accepted")
+	cmd.Flags().StringVar(&o.order, "order", "",
+		"`file` with the JSON of an order, to count the work of the expressions for it")
 	_ = cmd.MarkFlagFilename("agents", "yaml", "yml")
 	_ = cmd.MarkFlagFilename("order", "json")
 	return cmd
@@ -117,7 +123,8 @@ func runValidate(o *validateOptions) error {
 	return nil
 }
 
-// orderContent reads the content of one order from the file of a flag --order. It returns nil if the flag is not set.
+// orderContent reads the content of one order from the file of a flag --order. It returns nil if the flag is
+// not set.
 func orderContent(file string) (json.RawMessage, error) {
 	if file == "" {
 		return nil, nil
@@ -137,7 +144,8 @@ func orderContent(file string) (json.RawMessage, error) {
 			"the order %s is larger than %d bytes", file, port.MaxOrder)
 	}
 	if err := rawjson.Check(data, rawjson.MaxLevels); err != nil {
-		return nil, failure.Wrap(err, failure.Usage, "correct it; the file holds the content of one order, as it is submitted",
+		return nil, failure.Wrap(err, failure.Usage,
+			"correct it; the file holds the content of one order, as it is submitted",
 			"the order %s cannot be used", file)
 	}
 	return data, nil
@@ -177,7 +185,8 @@ func (o *validateOptions) known() ([]string, error) {
 	return c.Agents, nil
 }
 
-// workflowFiles reads the files meant, under the names that were given, and those of folders as `stepkeeper dev` reads them.
+// workflowFiles reads the files meant, under the names that were given, and those of folders as `stepkeeper
+// dev` reads them.
 func workflowFiles(names []string, opts source.Options) ([]source.File, error) {
 	var files []source.File
 	for _, name := range names {
@@ -198,7 +207,8 @@ func workflowFiles(names []string, opts source.Options) ([]source.File, error) {
 		case err != nil:
 			return nil, failure.Wrap(err, failure.Usage, "", "%s cannot be read", name)
 		case len(found) == 0:
-			return nil, failure.New(failure.NotFound, "name a folder with *.yaml files", "the folder %s has no workflow files", name)
+			return nil, failure.New(failure.NotFound, "name a folder with *.yaml files",
+				"the folder %s has no workflow files", name)
 		}
 		for i := range found {
 			found[i].Name = filepath.Join(name, found[i].Name)
@@ -208,7 +218,8 @@ func workflowFiles(names []string, opts source.Options) ([]source.File, error) {
 	return files, nil
 }
 
-func (o *validateOptions) print(file string, def *core.Definition, problems source.Problems, order json.RawMessage) error {
+func (o *validateOptions) print(file string, def *core.Definition, problems source.Problems,
+	order json.RawMessage) error {
 	a := o.app
 	var used *budget
 	if def != nil {
@@ -232,7 +243,8 @@ func (o *validateOptions) print(file string, def *core.Definition, problems sour
 		fmt.Fprintf(a.Streams.Err, "%s: %s\n", style.Bold(place), paint(render.Clean(rest)))
 	}
 	if def != nil {
-		fmt.Fprintf(a.Streams.Out, "%s: %s, workflow %s, %s, hash %s, %s\n", file, style.Good("valid"), def.Name, view.Count(len(def.Steps), "step"), def.Hash, used)
+		fmt.Fprintf(a.Streams.Out, "%s: %s, workflow %s, %s, hash %s, %s\n", file, style.Good("valid"),
+			def.Name, view.Count(len(def.Steps), "step"), def.Hash, used)
 	}
 	return nil
 }
@@ -250,13 +262,19 @@ func newGraph(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "graph FILE",
 		Short: "Draw a workflow as a Mermaid flowchart, or as SVG",
-		Long: "Write a workflow as a Mermaid flowchart, which many editors and code hosts show as a picture. With\n" +
-			"--svg it is a picture by itself: the steps and what they come after. With --output json the text stands\n" +
+		Long: "Write a workflow as a Mermaid flowchart, which many editors and code hosts show as a " +
+			"picture. With\n" +
+			"--svg it is a picture by itself: the steps and what they come after. With --output json the " +
+			"text stands\n" +
 			"in the field mermaid, or svg.",
-		Example:           "  stepkeeper workflow graph workflows/order.yaml > order.mmd\n  stepkeeper workflow graph --svg workflows/order.yaml > order.svg",
+		Example: "  stepkeeper workflow graph workflows/order.yaml > order.mmd\n  stepkeeper " +
+			"workflow graph --svg workflows/order.yaml > order.svg",
 		Args:              args(cobra.ExactArgs(1), "one workflow file"),
 		ValidArgsFunction: completeWorkflowFiles,
-		RunE:              func(_ *cobra.Command, given []string) error { return runGraph(a, given[0], asSVG, across) },
+		RunE: func(_ *cobra.Command, given []string) error {
+			return runGraph(a, given[0], asSVG,
+				across)
+		},
 	}
 	cmd.Flags().BoolVar(&asSVG, "svg", false, "write SVG")
 	cmd.Flags().BoolVar(&across, "across", false, "with --svg: from left to right, and not down")
@@ -295,9 +313,10 @@ func runGraph(a *App, file string, asSVG, across bool) error {
 
 func newSchema(a *App) *cobra.Command {
 	return &cobra.Command{
-		Use:     "schema",
-		Short:   "Write the JSON Schema of workflow files, for editors",
-		Long:    "Write the JSON Schema of workflow files. Editors with a YAML language server complete and check with it.",
+		Use:   "schema",
+		Short: "Write the JSON Schema of workflow files, for editors",
+		Long: "Write the JSON Schema of workflow files. Editors with a YAML language server complete " +
+			"and check with it.",
 		Example: "  stepkeeper workflow schema > workflow.schema.json",
 		Args:    args(cobra.NoArgs, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
@@ -311,7 +330,8 @@ func newWorkflowList(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List the workflows that a running server offers",
-		Long: "List the workflows that new orders can name, and what is wrong with newer files: a broken file is\n" +
+		Long: "List the workflows that new orders can name, and what is wrong with newer files: a broken " +
+			"file is\n" +
 			"refused, and the version before it stays in force.",
 		Example: "  stepkeeper workflow list",
 		Args:    args(cobra.NoArgs, "no arguments"),
@@ -358,7 +378,8 @@ func runWorkflowList(ctx context.Context, a *App) error {
 // workflows asks the server for its workflows.
 func (a *App) workflows(ctx context.Context) ([]client.Workflow, error) {
 	if a.stack != "" {
-		return nil, failure.New(failure.Usage, "leave --stack out to ask a `stepkeeper dev`; for the stack, look at what was deployed",
+		return nil, failure.New(failure.Usage,
+			"leave --stack out to ask a `stepkeeper dev`; for the stack, look at what was deployed",
 			"the workflows of stack %s are inside its functions and cannot be listed", a.stack)
 	}
 	c, err := a.client(ctx)
@@ -390,7 +411,8 @@ func (a *App) knownWorkflow(ctx context.Context, c *client.Client, name string) 
 }
 
 // completeWorkflowNames suggests the workflows of a running server.
-func (a *App) completeWorkflowNames(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+func (a *App) completeWorkflowNames(cmd *cobra.Command, _ []string,
+	_ string) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
 	defer cancel()
 	all, err := a.workflows(ctx)

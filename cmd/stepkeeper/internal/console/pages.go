@@ -30,7 +30,8 @@ const (
 )
 
 // states are those that a listing can be restricted to.
-var states = []core.State{core.Processing, core.Compensating, core.Error, core.Processed, core.Compensated, core.Cancelled, core.Closed}
+var states = []core.State{core.Processing, core.Compensating, core.Error, core.Processed, core.Compensated,
+	core.Cancelled, core.Closed}
 
 // filter is what of the orders is shown, as it stands in the address.
 type filter struct {
@@ -39,7 +40,8 @@ type filter struct {
 
 func filterOf(r *http.Request) filter {
 	q := r.URL.Query()
-	return filter{q.Get("state"), q.Get("workflow"), q.Get("step"), q.Get("code"), q.Get("older"), q.Get("id"), q.Get("cursor")}
+	return filter{q.Get("state"), q.Get("workflow"), q.Get("step"), q.Get("code"), q.Get("older"),
+		q.Get("id"), q.Get("cursor")}
 }
 
 // Address is the page of orders with the filter, from a cursor on.
@@ -48,7 +50,8 @@ func (f filter) Address(cursor string) string { return f.on("/orders", cursor) }
 // on is the address of a page with the filter, from a cursor on.
 func (f filter) on(page, cursor string) string {
 	q := url.Values{}
-	for name, value := range map[string]string{"state": f.State, "workflow": f.Workflow, "step": f.Step, "code": f.Code, "older": f.Older, "id": f.Prefix, "cursor": cursor} {
+	for name, value := range map[string]string{"state": f.State, "workflow": f.Workflow, "step": f.Step,
+		"code": f.Code, "older": f.Older, "id": f.Prefix, "cursor": cursor} {
 		if value != "" {
 			q.Set(name, value)
 		}
@@ -60,7 +63,8 @@ func (f filter) on(page, cursor string) string {
 }
 
 func (f filter) query() (client.Query, error) {
-	q := client.Query{State: client.State(f.State), Workflow: f.Workflow, Step: f.Step, Code: f.Code, IDPrefix: f.Prefix, PageSize: rowsOnPage}
+	q := client.Query{State: client.State(f.State), Workflow: f.Workflow, Step: f.Step, Code: f.Code,
+		IDPrefix: f.Prefix, PageSize: rowsOnPage}
 	if f.State != "" && !slices.Contains(states, core.State(f.State)) {
 		return q, fmt.Errorf("%w: no order is ever in the state %.50q", client.ErrInvalid, f.State)
 	}
@@ -103,7 +107,8 @@ func (s *server) orders(ctx context.Context, r *http.Request, k *kept) (content,
 		First         bool
 		Unlisted      string
 		ReachedBounds bool
-	}{f, states, rows, fresh, looked, "", f.Address(f.Cursor), f.Cursor == "", s.Client.Unlisted(), len(found) < rowsOnPage && next != ""}
+	}{f, states, rows, fresh, looked, "", f.Address(f.Cursor), f.Cursor == "", s.Client.Unlisted(),
+		len(found) < rowsOnPage && next != ""}
 	if next != "" {
 		data.Next = f.Address(next)
 	}
@@ -111,7 +116,8 @@ func (s *server) orders(ctx context.Context, r *http.Request, k *kept) (content,
 }
 
 // find goes through pages until there are rows enough for one.
-func (s *server) find(ctx context.Context, q client.Query, cursor string) (found []view.Summary, next string, looked int, err error) {
+func (s *server) find(ctx context.Context, q client.Query,
+	cursor string) (found []view.Summary, next string, looked int, err error) {
 	for next = cursor; ; {
 		var some []view.Summary
 		if some, next, err = s.Client.Page(ctx, q, next); err != nil {
@@ -125,8 +131,8 @@ func (s *server) find(ctx context.Context, q client.Query, cursor string) (found
 	}
 }
 
-// hold keeps the rows that the reader sees at their places: what changed is shown in them, what does not match any
-// more is marked, and new ones are counted.
+// hold keeps the rows that the reader sees at their places: what changed is shown in them, what does not
+// match any more is marked, and new ones are counted.
 func (s *server) hold(ctx context.Context, k *kept, found []view.Summary) (rows []row, fresh int) {
 	now := map[string]view.Summary{}
 	for _, o := range found {
@@ -148,7 +154,8 @@ func (s *server) hold(ctx context.Context, k *kept, found []view.Summary) (rows 
 		if !matches {
 			o = *old
 			if t, err := s.Client.Get(ctx, old.OrderID); err == nil && !old.Ended {
-				o.State, o.Phase, o.Ended, o.EndedAt, o.Error, o.Waits = t.State, t.Phase, t.Ended, t.EndedAt, t.Error, nil
+				o.State, o.Phase, o.Ended, o.EndedAt, o.Error, o.Waits = t.State, t.Phase, t.Ended, t.EndedAt,
+					t.Error, nil
 			}
 		}
 		*old = o
@@ -236,7 +243,8 @@ func (s *server) readInError(ctx context.Context) (all []incident, count int, mo
 		g := groups[key]
 		if g == nil {
 			g = &incident{Workflow: o.Workflow, Step: e.Step, Code: e.Code, Phase: o.Phase, First: o.EndedAt}
-			g.Address = filter{State: string(core.Error), Workflow: o.Workflow, Step: e.Step, Code: e.Code}.Address("")
+			g.Address = filter{State: string(core.Error), Workflow: o.Workflow, Step: e.Step,
+				Code: e.Code}.Address("")
 			groups[key] = g
 		}
 		g.Count++
@@ -252,7 +260,8 @@ func (s *server) readInError(ctx context.Context) (all []incident, count int, mo
 		all = append(all, *g)
 	}
 	slices.SortFunc(all, func(a, b incident) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Workflow, b.Workflow), cmp.Compare(a.Step, b.Step), cmp.Compare(a.Code, b.Code))
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Workflow, b.Workflow),
+			cmp.Compare(a.Step, b.Step), cmp.Compare(a.Code, b.Code))
 	})
 	return all, count, more, nil
 }
@@ -294,7 +303,8 @@ type waits struct {
 }
 
 var waitTexts = map[string]string{
-	view.WaitAgent: "an agent's reply", view.WaitRetry: "the next attempt", view.WaitTime: "a time", view.WaitAnswer: "an answer or event",
+	view.WaitAgent: "an agent's reply", view.WaitRetry: "the next attempt", view.WaitTime: "a time",
+	view.WaitAnswer:   "an answer or event",
 	view.WaitChildren: "child orders", view.WaitUndo: "an undo",
 }
 
@@ -304,8 +314,8 @@ type asked struct {
 	by map[string]map[string]string // by step
 }
 
-// agent is what a step of an order asks: a listing has it only where the step has chosen one. Of a definition that cannot be read it
-// is not known; such are asked for once in a page.
+// agent is what a step of an order asks: a listing has it only where the step has chosen one. Of a definition
+// that cannot be read it is not known; such are asked for once in a page.
 func (s *server) agent(ctx context.Context, missing map[string]bool, o *client.Summary, w *view.Wait) string {
 	if w.Agent != "" || o.Definition == "" || missing[o.Definition] {
 		return w.Agent
@@ -375,7 +385,8 @@ func (s *server) underWay(ctx context.Context) (x open, err error) {
 		for _, o := range orders {
 			x.Oldest = older(x.Oldest, o.Created)
 			for _, w := range o.Waits {
-				agent, asks := "", w.For == view.WaitAgent || w.For == view.WaitRetry || w.For == view.WaitUndo
+				agent, asks := "", w.For == view.WaitAgent || w.For == view.WaitRetry ||
+					w.For == view.WaitUndo
 				if asks {
 					agent = s.agent(ctx, missing, &o, &w)
 					byAgent(agents, agent, &o, &w)
@@ -383,7 +394,8 @@ func (s *server) underWay(ctx context.Context) (x open, err error) {
 				key := [4]string{w.For, o.Workflow, w.Step, agent}
 				g := groups[key]
 				if g == nil {
-					g = &waits{For: w.For, Workflow: o.Workflow, Step: w.Step, Agent: agent, Asks: asks, Oldest: w.Since, Example: o.OrderID, Text: waitTexts[w.For]}
+					g = &waits{For: w.For, Workflow: o.Workflow, Step: w.Step, Agent: agent, Asks: asks,
+						Oldest: w.Since, Example: o.OrderID, Text: waitTexts[w.For]}
 					g.Address = filter{State: string(state), Workflow: o.Workflow, Step: w.Step}.Address("")
 					groups[key] = g
 				}
@@ -399,7 +411,8 @@ func (s *server) underWay(ctx context.Context) (x open, err error) {
 		x.Waits = append(x.Waits, *g)
 	}
 	slices.SortFunc(x.Waits, func(a, b waits) int {
-		return cmp.Or(cmp.Compare(a.For, b.For), cmp.Compare(b.Count, a.Count), cmp.Compare(a.Workflow, b.Workflow), cmp.Compare(a.Step, b.Step), cmp.Compare(a.Agent, b.Agent))
+		return cmp.Or(cmp.Compare(a.For, b.For), cmp.Compare(b.Count, a.Count),
+			cmp.Compare(a.Workflow, b.Workflow), cmp.Compare(a.Step, b.Step), cmp.Compare(a.Agent, b.Agent))
 	})
 	for _, name := range slices.Sorted(maps.Keys(agents)) {
 		a := agents[name]
@@ -413,7 +426,8 @@ func (s *server) underWay(ctx context.Context) (x open, err error) {
 	return x, nil
 }
 
-// oldest returns when the oldest of the orders was created, also of those that were not counted. It returns 0 if there is none.
+// oldest returns when the oldest of the orders was created, also of those that were not counted. It returns 0
+// if there is none.
 func (s *server) oldest(ctx context.Context, x open) (core.Time, error) {
 	for _, n := range x.Counts {
 		if !n.More {
@@ -467,7 +481,8 @@ func (s *server) overview(ctx context.Context, _ *http.Request, _ *kept) (conten
 		Schedules  []client.Schedule
 		Problems   []client.Workflow
 		Figures    figures
-	}{Counts: counts, Incidents: inError[:min(len(inError), 5)], Unattended: unattended, Figures: figuresOf(s.Client.Statistics(ctx))}
+	}{Counts: counts, Incidents: inError[:min(len(inError), 5)], Unattended: unattended,
+		Figures: figuresOf(s.Client.Statistics(ctx))}
 	if data.Oldest, err = s.oldest(ctx, under); err != nil {
 		return content{}, err
 	}
@@ -508,8 +523,8 @@ type version struct {
 	Oldest         core.Time
 }
 
-// workflow shows one version of a workflow, the one of new orders unless the address names another, and which versions the
-// orders run that are under way or in Error.
+// workflow shows one version of a workflow, the one of new orders unless the address names another, and which
+// versions the orders run that are under way or in Error.
 func (s *server) workflow(ctx context.Context, r *http.Request, _ *kept) (content, error) {
 	name, definition := r.PathValue("name"), cmp.Or(r.URL.Query().Get("definition"), client.Latest)
 	data := struct {
@@ -532,8 +547,10 @@ func (s *server) workflow(ctx context.Context, r *http.Request, _ *kept) (conten
 		_, nodes[i].Detail, _ = strings.Cut(nodes[i].Detail, ", ")
 	}
 	label := "steps of workflow " + name
-	data.Down = template.HTML(diagram.SVG(nodes, diagram.Down, label, false))     //nolint:gosec // the diagram escapes texts
-	data.Across = template.HTML(diagram.SVG(nodes, diagram.Across, label, false)) //nolint:gosec // the diagram escapes texts
+	//nolint:gosec // the diagram escapes texts
+	data.Down = template.HTML(diagram.SVG(nodes, diagram.Down, label, false))
+	//nolint:gosec // the diagram escapes texts
+	data.Across = template.HTML(diagram.SVG(nodes, diagram.Across, label, false))
 	if data.Versions, data.More, err = s.versions(ctx, name); err != nil {
 		return content{}, err
 	}
@@ -551,7 +568,8 @@ func (s *server) versions(ctx context.Context, workflow string) (all []version, 
 	by := map[string]*version{}
 	for _, state := range []core.State{core.Processing, core.Compensating, core.Error} {
 		seen := 0
-		for o, err := range s.Client.List(ctx, client.Query{State: state, Workflow: workflow, PageSize: mostCounted}) {
+		for o, err := range s.Client.List(ctx,
+			client.Query{State: state, Workflow: workflow, PageSize: mostCounted}) {
 			if err != nil {
 				return nil, false, err
 			}
@@ -575,11 +593,14 @@ func (s *server) versions(ctx context.Context, workflow string) (all []version, 
 	for _, v := range by {
 		all = append(all, *v)
 	}
-	slices.SortFunc(all, func(a, b version) int { return cmp.Or(cmp.Compare(b.Oldest, a.Oldest), cmp.Compare(a.Hash, b.Hash)) })
+	slices.SortFunc(all, func(a, b version) int {
+		return cmp.Or(cmp.Compare(b.Oldest, a.Oldest), cmp.Compare(a.Hash, b.Hash))
+	})
 	return all, more, nil
 }
 
-// looksEvery is how long what was found stays on the page: of a stack a look at everything is some dozens of calls.
+// looksEvery is how long what was found stays on the page: of a stack a look at everything is some dozens of
+// calls.
 const looksEvery = 30 * time.Second
 
 // looked is what the last look at everything found.

@@ -39,7 +39,8 @@ type simulations struct {
 	running bool
 }
 
-// of answers the simulation of a move, and begins it where there is none and no other runs. A later page shows its end.
+// of answers the simulation of a move, and begins it where there is none and no other runs. A later page
+// shows its end.
 func (s *simulations) of(plan client.Plan, t *client.Task, program string, at core.Time) simulation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,7 +51,8 @@ func (s *simulations) of(plan client.Plan, t *client.Task, program string, at co
 	if s.running {
 		return simulation{Running: true}
 	}
-	now := &simulation{Running: true, Command: fmt.Sprintf("%s move %s --definition %s --simulate --dry-run", program, t.OrderID, plan.Definition)}
+	now := &simulation{Running: true, Command: fmt.Sprintf("%s move %s --definition %s --simulate --dry-run",
+		program, t.OrderID, plan.Definition)}
 	if s.by == nil {
 		s.by = map[string]*simulation{}
 	}

@@ -1,5 +1,5 @@
-// Package diagram draws the steps of a workflow and their order as a layered graph, in SVG: every step stands in a
-// layer after all those that it comes after, and no line passes through a box.
+// Package diagram draws the steps of a workflow and their order as a layered graph, in SVG: every step stands
+// in a layer after all those that it comes after, and no line passes through a box.
 package diagram
 
 import (
@@ -31,7 +31,8 @@ const (
 
 type point struct{ x, y float64 }
 
-// cell is a box, or the place where a line passes a layer. along is measured across the layers, side within one.
+// cell is a box, or the place where a line passes a layer. along is measured across the layers, side within
+// one.
 type cell struct {
 	node   int // -1: a line passes
 	layer  int
@@ -114,7 +115,10 @@ func edgesOf(nodes []Node) [][2]int {
 			visit(i)
 		}
 	}
-	slices.SortFunc(edges, func(a, b [2]int) int { return cmp.Or(cmp.Compare(a[1], b[1]), cmp.Compare(a[0], b[0])) })
+	slices.SortFunc(edges, func(a, b [2]int) int {
+		return cmp.Or(cmp.Compare(a[1], b[1]),
+			cmp.Compare(a[0], b[0]))
+	})
 	return edges
 }
 
@@ -145,7 +149,8 @@ func depths(n int, edges [][2]int) []int {
 	return depth
 }
 
-// order moves the cells of each layer towards those that they are joined with, and keeps the order with the fewest crossings.
+// order moves the cells of each layer towards those that they are joined with, and keeps the order with the
+// fewest crossings.
 func (l *layout) order() {
 	best, fewest := l.copyOrder(), l.crossings()
 	for sweep := range orderings {
@@ -187,7 +192,8 @@ func (l *layout) reorder(layer []int, joined func(*cell) []int) {
 			c.weight = sum / float64(len(near))
 		}
 	}
-	slices.SortStableFunc(layer, func(a, b int) int { return cmp.Compare(l.cells[a].weight, l.cells[b].weight) })
+	slices.SortStableFunc(layer,
+		func(a, b int) int { return cmp.Compare(l.cells[a].weight, l.cells[b].weight) })
 }
 
 func (l *layout) places() []int {
@@ -225,7 +231,8 @@ func (l *layout) crossings() int {
 	return count
 }
 
-// place gives each cell its coordinate within its layer: near those it is joined with, and clear of those beside it.
+// place gives each cell its coordinate within its layer: near those it is joined with, and clear of those
+// beside it.
 func (l *layout) place() {
 	for _, layer := range l.layers {
 		l.settle(layer, nil)
@@ -262,8 +269,8 @@ func (l *layout) place() {
 	}
 }
 
-// settle moves the cells of a layer to where they wish to be, as far as their distances allow: the mean of the
-// places that are met from the one end and from the other, which both keep the distances.
+// settle moves the cells of a layer to where they wish to be, as far as their distances allow: the mean of
+// the places that are met from the one end and from the other, which both keep the distances.
 func (l *layout) settle(layer []int, wish []float64) {
 	n := len(layer)
 	if wish == nil {

@@ -36,7 +36,9 @@ func Meanings() []struct {
 		{Refused, "refused by the server; the message says why"},
 		{NotFound, "no such order, step or file"},
 		{Unreachable, "the server cannot be reached"},
-		{NotProcessed, "an order ended otherwise than Processed (submit --wait, watch ID), or an invariant is broken (simulate)"},
+		{NotProcessed,
+			"an order ended otherwise than Processed (submit --wait, watch ID), or an invariant is broken " +
+				"(simulate)"},
 	}
 }
 

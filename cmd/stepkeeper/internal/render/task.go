@@ -36,7 +36,8 @@ func (p Page) Task(w io.Writer, t view.Task) {
 		fmt.Fprintf(w, "  %s\n", p.Style.Warn(Unattended(u, p.Now)))
 	}
 	if t.Deployed != "" {
-		fmt.Fprintf(w, "  %s\n", p.Style.Warn("it is pinned to an older definition of its workflow, "+t.Definition+", and "+t.Deployed+" is deployed"))
+		fmt.Fprintf(w, "  %s\n", p.Style.Warn("it is pinned to an older definition of its workflow, "+
+			t.Definition+", and "+t.Deployed+" is deployed"))
 	}
 	p.reason(w, t)
 	p.steps(w, t)
@@ -56,7 +57,8 @@ func (p Page) Task(w io.Writer, t view.Task) {
 }
 
 func (p Page) head(w io.Writer, t view.Task) {
-	fmt.Fprintf(w, "%s  %s%s\n", p.Style.Bold(t.OrderID), p.Style.State(t.State, string(t.State)), p.direction(t))
+	fmt.Fprintf(w, "%s  %s%s\n", p.Style.Bold(t.OrderID), p.Style.State(t.State, string(t.State)),
+		p.direction(t))
 	about := []string{}
 	if t.Workflow != "" {
 		about = append(about, "workflow "+t.Workflow)
@@ -75,7 +77,8 @@ func (p Page) head(w io.Writer, t view.Task) {
 		if t.State == core.Error {
 			word = "stopped"
 		}
-		fmt.Fprintf(w, ", %s after %s (%s)", word, Span(t.EndedAt.Sub(t.Created).Std()), Age(t.EndedAt, p.Now))
+		fmt.Fprintf(w, ", %s after %s (%s)", word, Span(t.EndedAt.Sub(t.Created).Std()),
+			Age(t.EndedAt, p.Now))
 	}
 	fmt.Fprintln(w)
 	if t.Parent != nil {
@@ -93,14 +96,17 @@ func UndoWait(t view.Task, now time.Time) string {
 	until := "until " + at
 	switch u.For {
 	case "quiet":
-		return fmt.Sprintf("its undo waits %s: a call of %s may take effect until %s, only then is it undone", until, u.Step, clock(u.LastEffect))
+		return fmt.Sprintf("its undo waits %s: a call of %s may take effect until %s, only then is it undone",
+			until, u.Step, clock(u.LastEffect))
 	case "reply":
 		return fmt.Sprintf("its undo waits %s at most: %s is still being done", until, u.Step)
 	case "retry":
 		return fmt.Sprintf("its undo waits %s: then the undo of %s is asked for again", until, u.Step)
 	}
 	if u.For == "children" {
-		return fmt.Sprintf("its undo waits for the children of %s; those that do not answer are asked again at %s", u.Step, at)
+		return fmt.Sprintf(
+			"its undo waits for the children of %s; those that do not answer are asked again at %s", u.Step,
+			at)
 	}
 	return fmt.Sprintf("its undo waits %s at most: %s is being undone", until, u.Step)
 }
@@ -126,7 +132,8 @@ func (p Page) direction(t view.Task) string {
 	case t.State == core.Error && !t.Ended:
 		return ", a step is still in flight"
 	case t.State == core.Closed && t.Closed != nil:
-		return strings.TrimSuffix(", by "+Clean(t.Closed.By)+": "+Clean(t.Closed.Reason), ": ") // an erased order has no reason
+		// an erased order has no reason
+		return strings.TrimSuffix(", by "+Clean(t.Closed.By)+": "+Clean(t.Closed.Reason), ": ")
 	case t.Why == core.WhyCancel:
 		return ", because the caller cancelled it"
 	case t.Why == core.WhyOperator:
@@ -144,7 +151,8 @@ func (p Page) direction(t view.Task) string {
 func (p Page) reason(w io.Writer, t view.Task) {
 	if e := t.Erased; e != nil {
 		p.title(w, "Erased")
-		fmt.Fprintf(w, "  its content, inputs, outputs and notes were removed by %s: %s\n", Clean(e.By), Clean(e.Reason))
+		fmt.Fprintf(w, "  its content, inputs, outputs and notes were removed by %s: %s\n", Clean(e.By),
+			Clean(e.Reason))
 	}
 	if t.UndoneFor != nil {
 		p.printCause(w, "Why it was undone", t.UndoneFor)
@@ -193,7 +201,8 @@ func (p Page) steps(w io.Writer, t view.Task) {
 			dash(s.FirstAt), took(s, p.Now), agentOf(s), p.note(s),
 		}
 	}
-	Table(w, p.Style, "  ", []string{"STEP", "STATE", "ATTEMPTS", "FAILURES", "FIRST", "TOOK", "AGENT", "NOTE"}, rows)
+	Table(w, p.Style, "  ", []string{"STEP", "STATE", "ATTEMPTS", "FAILURES", "FIRST", "TOOK", "AGENT",
+		"NOTE"}, rows)
 }
 
 // attempts are those that did not end done.
@@ -204,13 +213,16 @@ func (p Page) attempts(w io.Writer, t view.Task) {
 	p.title(w, "Attempts that were not done (UTC)")
 	rows := make([][]string, len(t.Attempts))
 	for i, a := range t.Attempts {
-		rows[i] = []string{a.Step, strconv.Itoa(a.Number), string(a.Operation), a.Agent, clock(a.Began), clock(a.Ended), string(a.Outcome), dashed(Clean(a.Code))}
+		rows[i] = []string{a.Step, strconv.Itoa(a.Number), string(a.Operation), a.Agent, clock(a.Began),
+			clock(a.Ended), string(a.Outcome), dashed(Clean(a.Code))}
 	}
 	if len(rows) > 0 {
-		Table(w, p.Style, "  ", []string{"STEP", "ATTEMPT", "OPERATION", "AGENT", "BEGAN", "ENDED", "OUTCOME", "CODE"}, rows)
+		Table(w, p.Style, "  ", []string{"STEP", "ATTEMPT", "OPERATION", "AGENT", "BEGAN", "ENDED", "OUTCOME",
+			"CODE"}, rows)
 	}
 	if e := t.Earlier; e != nil {
-		fmt.Fprintf(w, "  before them: %d failed, %d retry-later, %d overdue, %d superseded\n", e.Failed, e.RetryLater, e.Overdue, e.Superseded)
+		fmt.Fprintf(w, "  before them: %d failed, %d retry-later, %d overdue, %d superseded\n", e.Failed,
+			e.RetryLater, e.Overdue, e.Superseded)
 	}
 }
 
@@ -277,10 +289,12 @@ func (p Page) uncounted(s view.Step) string {
 	if core.Uncalled(s.Error.Code) {
 		what = "waits for"
 	}
-	return fmt.Sprintf("%s agent %s: %s for %s, next try %s", what, s.Agent, s.Error.Code, Span(p.Now.Sub(s.Error.Since.Std())), Age(s.WakeAt, p.Now))
+	return fmt.Sprintf("%s agent %s: %s for %s, next try %s", what, s.Agent, s.Error.Code,
+		Span(p.Now.Sub(s.Error.Since.Std())), Age(s.WakeAt, p.Now))
 }
 
-// atWork says of an attempt in flight what it has reported (P43), until when it has time, and whose claim it is.
+// atWork says of an attempt in flight what it has reported (P43), until when it has time, and whose claim it
+// is.
 func (p Page) atWork(s view.Step) (notes []string) {
 	if r := s.Progress; r != nil {
 		text := fmt.Sprintf("at %d %%", r.Percent)
@@ -377,14 +391,16 @@ func children(c *view.Children) string {
 	}
 	text := fmt.Sprintf("%d of %d children %s, %d under way", c.Ended, c.Count, done, c.Running)
 	if c.Failed > 0 && !c.Undo {
-		text += fmt.Sprintf(", %d failed of %d that may (%s: %s)", c.Failed, c.Tolerate, strings.Join(c.FailedAs[:min(len(c.FailedAs), 3)], ", "), Clean(c.Reason))
+		text += fmt.Sprintf(", %d failed of %d that may (%s: %s)", c.Failed, c.Tolerate,
+			strings.Join(c.FailedAs[:min(len(c.FailedAs), 3)], ", "), Clean(c.Reason))
 	}
 	for _, some := range []struct {
 		what string
 		ids  []string
 	}{{"waiting for the operator", c.Stopped}, {"to be undone by hand", c.InDoubt}} {
 		if len(some.ids) > 0 {
-			text += fmt.Sprintf(", %d %s: %s", len(some.ids), some.what, strings.Join(some.ids[:min(len(some.ids), 3)], ", "))
+			text += fmt.Sprintf(", %d %s: %s", len(some.ids), some.what,
+				strings.Join(some.ids[:min(len(some.ids), 3)], ", "))
 		}
 	}
 	return text
@@ -499,7 +515,8 @@ func (p Page) messages(w io.Writer, t view.Task) {
 	Table(w, p.Style, "  ", []string{"TIME", "WAY", "MESSAGE", "WITH", "OF", "NOTE"}, rows)
 }
 
-// MessageRow says what a message is: which way it went, what it was, with whom, of which attempt, and what is to be noted.
+// MessageRow says what a message is: which way it went, what it was, with whom, of which attempt, and what is
+// to be noted.
 func MessageRow(m view.Message) []string {
 	of := m.Step
 	if m.Attempt > 0 {
@@ -584,8 +601,10 @@ func (p Page) next(w io.Writer, t view.Task) {
 	}
 	for _, a := range advice {
 		if a.From != 0 {
-			a.Why += "; from " + Moment(a.From.Add(core.Second-1)) + " on, because a call may take effect until then"
+			a.Why += "; from " + Moment(a.From.Add(core.Second-1)) +
+				" on, because a call may take effect until then"
 		}
-		fmt.Fprintf(w, "  %s  %s\n", p.Style.Bold(fmt.Sprintf("%-*s", wide, a.Command)), p.Style.Faint("# "+a.Why))
+		fmt.Fprintf(w, "  %s  %s\n", p.Style.Bold(fmt.Sprintf("%-*s", wide, a.Command)),
+			p.Style.Faint("# "+a.Why))
 	}
 }

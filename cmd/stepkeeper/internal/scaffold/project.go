@@ -7,7 +7,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/examples/booking"
 )
 
-// bookingTest is the file of the project that needs Stepkeeper as a module, and goTest the command that runs it.
+// bookingTest is the file of the project that needs Stepkeeper as a module, and goTest the command that runs
+// it.
 const (
 	bookingTest = "booking_test.go"
 	goTest      = "go test ./..."

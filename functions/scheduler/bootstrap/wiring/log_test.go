@@ -19,7 +19,8 @@ func TestLinesOfTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.take(f, "intake", "AIDASHOP", submission("o-1"))
-	d.take(f, "replies", "AROAAGENT:x", "{poison", `{"schema":9}`, reply("seat", "shipping", core.OutcomeDone))
+	d.take(f, "replies", "AROAAGENT:x", "{poison", `{"schema":9}`,
+		reply("seat", "shipping", core.OutcomeDone))
 	if _, err := f(context.Background(), event("elsewhere", "{}")); err != nil {
 		t.Fatal(err)
 	}
