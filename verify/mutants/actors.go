@@ -86,7 +86,7 @@ var ofActors = []Mutant{
 	{Name: "P14-expired-order-is-answered-unavailable", File: scheduled, Func: "item.first", Old: "if j.Expired {", New: "if false {"},
 	{Name: "P26-order-without-a-task-is-not-noticed", File: looping, Func: "Engine.load", Old: "err == nil && j.loaded == nil && j.exists", New: "false"},
 	{Name: "P14-unknown-reply-to-is-taken", File: scheduled, Func: "item.first", Old: `if o.ReplyTo != "" {`, New: "if false {"},
-	{Name: "P32-an-absent-agent-is-a-failure", File: "functions/supervisor/decide.go", Func: "sweep.untaken", Old: "return d.InFlight == 0\n", New: "return false\n"},
+	{Name: "P32-an-absent-agent-is-a-failure", File: "functions/supervisor/decide.go", Func: "sweep.untaken", Old: "case d.Oldest == 0: return d.InFlight == 0", New: "case d.Oldest == 0: return false"},
 	{Name: "P32-an-agent-away-behind-a-dead-one", File: "functions/supervisor/decide.go", Func: "sweep.untaken", Old: "!oldest.After(claimed.Std().Add(pause))", New: "oldest.IsZero()"},
 	{Name: "P32-an-agent-that-pauses-is-away", File: "functions/supervisor/decide.go", Func: "sweep.untaken", Old: "d.Oldest >= pause", New: "d.Oldest >= 0"},
 	{Name: "P32-waits-past-max-queue-time", File: "shared/core/overdue.go", Func: "deciding.backlog", Old: "d.MaxQueueTime-s.Queued", New: "d.MaxQueueTime"},

@@ -15,7 +15,7 @@ type Mutant struct {
 	Name string
 	File string `json:"file"` // "shared/core/reply.go"
 	// Func is the function changed, "deciding.finish" for a method. Old occurs in its body exactly
-	// once; New stands there instead.
+	// once, whatever the layout is; New replaces it.
 	Func string `json:"function"`
 	Old  string `json:"-"`
 	New  string `json:"-"`

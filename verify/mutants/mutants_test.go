@@ -123,6 +123,22 @@ func TestWoven(t *testing.T) {
 	}
 }
 
+// An old text fits however the lines of the code are broken, and without the code's comments.
+func TestLayoutDoesNotMatter(t *testing.T) {
+	for source, old := range map[string]string{
+		"one(a, b)": "one(\n\ta, // first\n\tb,\n)",
+		"x := one(\n\t\ta,\n\t\tb,\n\t)\n\t_ = x":   "one(a, b)",
+		"if true {\n\t\tone(a, b)\n\t\treturn\n\t}": "{ one(a, b); return }",
+		"two(\"some \", a)":                         "me ",
+	} {
+		text := "package main\n\nfunc f(a, b int) {\n\t" + source + "\n}\n"
+		m := mutants.Mutant{Name: "P1-x", File: "a.go", Func: "f", Old: old, New: "<new>"}
+		if _, _, err := mutants.Patched(m.File, []byte(text), []mutants.Mutant{m}); err != nil {
+			t.Errorf("%q: %v", source, err)
+		}
+	}
+}
+
 func TestWhatDoesNotFitIsRefused(t *testing.T) {
 	for name, tt := range map[string]struct{ fun, old, says string }{
 		"never":           {"box.add", "b.n *= n", "occurs 0 times"},

@@ -73,7 +73,7 @@ var ofWiring = []Mutant{
 	{Name: "wiring-capacity-is-dropped", File: supervisorWiring, Func: "New", Old: "func(agent string) int { return settings.Capacity[agent] }", New: "nil"},
 	{Name: "wiring-nothing-is-ever-overdue", File: supervisorMetrics, Func: "writeMetrics", Old: "r.OldestOverdue.Seconds()", New: "0"},
 	{Name: "wiring-overdue-in-milliseconds", File: supervisorMetrics, Func: "writeMetrics", Old: "r.OldestOverdue.Seconds()", New: "r.OldestOverdue.Milliseconds()"},
-	{Name: "wiring-metrics-without-deployment", File: supervisorMetrics, Func: "writeMetrics", Old: "deployment.MetricDeployment:    name,", New: "deployment.MetricDeployment: \"\","},
+	{Name: "wiring-metrics-without-deployment", File: supervisorMetrics, Func: "writeMetrics", Old: "deployment.MetricDeployment: name, deployment.MetricOldestOverdue:", New: "deployment.MetricDeployment: \"\", deployment.MetricOldestOverdue:"},
 	{Name: "A17-metric-of-the-last-task", File: "functions/supervisor/decide.go", Func: "visit.Decide", Old: "max(w.report.OldestOverdue, j.At.Now.Sub(found.Due).Std())", New: "j.At.Now.Sub(found.Due).Std()"},
 	{Name: "wiring-task-ttl-is-dropped", File: engineWiring, Func: "Open", Old: ", TTL: d.TaskTTL", New: ""},
 	{Name: "wiring-shards-are-dropped", File: engineWiring, Func: "Open", Old: "Shards: d.Shards, ", New: ""},
@@ -93,7 +93,7 @@ var ofWiring = []Mutant{
 	{Name: "wiring-requests-without-worker-are-deleted", File: agentOnLambda, Func: "Handle", Old: "verdicts := make([]worker.Verdict, len(deliveries)) // none is deleted", New: "var verdicts []worker.Verdict"},
 	{Name: "P3-another-agents-name", File: senderCheck, Func: "Scheduler.notAsked", Old: `case it.from.agent != "" && !slices.Contains(asked, it.from.agent):`, New: "case false:"},
 	{Name: "P3-another-agents-role", File: senderCheck, Func: "Scheduler.notAsked", Old: "case s.anothers(asked, it.from.role):", New: "case false:"},
-	{Name: "P3-operators-cannot-redrive", File: senderCheck, Func: "Scheduler.anothers", Old: "return false\n}", New: "return true\n}"},
+	{Name: "P3-operators-cannot-redrive", File: senderCheck, Func: "Scheduler.anothers", Old: "}\nreturn false", New: "}\nreturn true"},
 	{Name: "P3-unknown-roles-are-refused", File: senderCheck, Func: "Scheduler.anothers", Old: "len(s.cfg.Senders[a]) == 0 || ", New: ""},
 	{Name: "P3-role-with-its-session", File: senderCheck, Func: "senderOf", Old: `role, _, _ := strings.Cut(d.Sender, ":")`, New: "role := strings.TrimSpace(d.Sender)"},
 }
