@@ -93,7 +93,7 @@ var ofAdapters = []Mutant{
 	{Name: "P52-sqlite-keeps-outputs-in-the-ledger", File: sqlWriter, Func: "writer.prepareAll", Old: "output=NULL, message='' WHERE key>=? AND key<?", New: "message='' WHERE key>=? AND key<?"},
 	{Name: "P26-sqlite-keeps-the-content", File: sqlCommit, Func: "transaction.expire", Old: "{tx.expireTask, tx.expireContent}", New: "{tx.expireTask}"},
 	{Name: "P31-sqlite-ledger-lost-move-is-no-conflict", File: sqlLedger, Func: "move.apply", Old: "o.moved = n == 1", New: "o.moved = n <= 1"},
-	{Name: "P31-sqlite-ledger-without-condition", File: sqlWriter, Func: "writer.prepareAll", Old: "output=? WHERE key=? AND version=?", New: "output=? WHERE key=? AND version>=?"},
+	{Name: "P31-sqlite-ledger-without-condition", File: sqlWriter, Func: "writer.prepareAll", Old: "\"WHERE key=? AND version=?\"", New: "\"WHERE key=? AND version>=?\""},
 	{Name: "P31-sqlite-ledger-first-entry-is-replaced", File: sqlWriter, Func: "writer.prepareAll", Old: "VALUES(?,?,?,?,?,?,?,?) ON CONFLICT(key) DO NOTHING", New: "VALUES(?,?,?,?,?,?,?,?) ON CONFLICT(key) DO UPDATE SET state=excluded.state"},
 	{Name: "I19-sqlite-old-receipt-deletes", File: sqlWriter, Func: "writer.prepareAll", Old: "DELETE FROM messages WHERE row=? AND queue=? AND received=?", New: "DELETE FROM messages WHERE row=? AND queue=? AND received>=?"},
 	{Name: "I21-sqlite-finds-due-a-tick-late", File: sqlReads, Func: "prepareReads", Old: "{&r.due, dueQuery}", New: "{&r.due, strings.Replace(dueQuery, \"<=\", \"<\", 1)}"},

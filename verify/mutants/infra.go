@@ -29,7 +29,7 @@ var ofInfra = []Mutant{
 	{Name: "A29-two-accounts-without-env", File: "infra/check_tables.go", Func: "checker.accounts",
 		Old: "len(all) > 0 &&", New: "len(all) > 99 &&"},
 	{Name: "A29-services-refused", File: "infra/queues.go", Func: "Stepkeeper.onlyThisAccount",
-		Old: `"BoolIfExists":    map[string]any{"aws:PrincipalIsAWSService": "false"},`, New: ""},
+		Old: `account}, "BoolIfExists": map[string]any{"aws:PrincipalIsAWSService": "false"}`, New: "account}"},
 	{Name: "A29-anonymous-requests-pass", File: "infra/queues.go", Func: "Stepkeeper.onlyThisAccount",
 		Old: `"BoolIfExists":    map`, New: `"Bool": map`},
 	{Name: "A29-services-for-any-account", File: "infra/queues.go", Func: "Stepkeeper.onlyThisAccount",
