@@ -16,10 +16,10 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/internal/stacktest"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/state"
-	"github.com/stepkeeper/stepkeeper/verify/stacktest"
 )
 
 // guarded is an account that evaluates each call by a policy of the template, and holds an open order o-1.

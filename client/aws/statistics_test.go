@@ -15,9 +15,9 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/dev/memory"
+	"github.com/stepkeeper/stepkeeper/internal/stacktest"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/view"
-	"github.com/stepkeeper/stepkeeper/verify/stacktest"
 )
 
 // watch is a CloudWatch that knows values by what is asked for, of minutes before the end, in pages of three

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/stepkeeper/stepkeeper/demo/audit"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/view"
-	"github.com/stepkeeper/stepkeeper/verify/audit"
 )
 
 // book is what the demo knows of its lines and orders: as the sender, never by looking inside.

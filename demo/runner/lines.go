@@ -6,8 +6,8 @@ import (
 	"os"
 
 	"github.com/stepkeeper/stepkeeper/demo"
+	"github.com/stepkeeper/stepkeeper/demo/audit"
 	"github.com/stepkeeper/stepkeeper/demo/shop"
-	"github.com/stepkeeper/stepkeeper/verify/audit"
 )
 
 // line is one line of the orders file, as it will be sent.

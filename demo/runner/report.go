@@ -8,8 +8,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/demo/audit"
 	"github.com/stepkeeper/stepkeeper/demo/services"
-	"github.com/stepkeeper/stepkeeper/verify/audit"
 )
 
 // Report is the result of a demo. Submitted = Processed + Undone + Refused + Repeated + Error +

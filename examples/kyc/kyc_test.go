@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/verify/simulate/sim"
+	"github.com/stepkeeper/stepkeeper/simulate/sim"
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
 

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/verify/simulate/sim"
+	"github.com/stepkeeper/stepkeeper/simulate/sim"
 )
 
 // The workflow keeps what it promises, whatever goes wrong.

@@ -5,8 +5,8 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
-	"github.com/stepkeeper/stepkeeper/verify/simulate"
-	"github.com/stepkeeper/stepkeeper/verify/simulate/sim"
+	"github.com/stepkeeper/stepkeeper/simulate"
+	"github.com/stepkeeper/stepkeeper/simulate/sim"
 )
 
 // The simulator is reported what the service truly offers: then an effect comes after its undo.

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepkeeper/stepkeeper/internal/world"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
 func erasing(order, id string, command int) *message.Control {

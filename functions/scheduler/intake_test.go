@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepkeeper/stepkeeper/internal/world"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
 // Applications may send to the intake queue alone: a cancel, and an answer that has a token. Every other

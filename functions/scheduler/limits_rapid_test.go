@@ -9,12 +9,12 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/stepkeeper/stepkeeper/internal/world"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 	"github.com/stepkeeper/stepkeeper/shared/schedule"
-	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
 // read reads a message as the actor behind the queue does, from its bytes.

@@ -4,11 +4,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepkeeper/stepkeeper/internal/world"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
-	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
 // P49, P13: what comes after a Move in the same batch is decided by the definition that it has pinned, and a

@@ -5,11 +5,11 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/internal/world"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
-	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
 // P43: progress moves the time at which a step is found overdue; that of another agent, or past stopBy, does

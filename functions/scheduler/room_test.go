@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/internal/world"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
 // wide is a workflow of n steps of one agent, in a row or all at once, whose steps see no outputs.

@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/internal/world"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
 // P3: a reply counts only if it is of the agent that its step asked, by the role that the queue vouches

@@ -11,11 +11,11 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
+	"github.com/stepkeeper/stepkeeper/internal/world"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/schedule"
-	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
 // timed is a world with a workflow that starts by the clock. What is submitted goes to the Scheduler, unless

@@ -32,7 +32,7 @@ func TestLogKeys(t *testing.T) {
 func product(t *testing.T) (files []string) {
 	t.Helper()
 	for _, room := range []string{"client", "cmd", "demo", "dev", "examples", "functions", "infra",
-		"localstack", "shared", "verify", "workflows", "workflowtest"} {
+		"internal", "localstack", "shared", "simulate", "verify", "workflows", "workflowtest"} {
 		err := filepath.WalkDir(filepath.Join("../..", room),
 			func(path string, _ fs.DirEntry, err error) error {
 				if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {

@@ -42,7 +42,7 @@ var Rooms = []Room{
 	{Name: "console", Packages: []string{cmd + "bulk", cmd + "console", cmd + "diagram", cmd + "journal"}, Tests: []string{cmd + "cli"}},
 	{Name: "expression", Packages: []string{"shared/expression", "shared/token"}, Tests: []string{"shared/workflow/source", "shared/core", "dev/embedded"}},
 	{Name: "workflow", Packages: []string{"shared/workflow", "shared/workflow/source", "shared/suggest", "shared/schedule", "workflows"}, Tests: []string{"functions/supervisor", "examples/wrong-workflows", "dev/embedded"}},
-	{Name: "audit", Packages: []string{"verify/audit"}, Tests: []string{"client", cmd + "cli"}},
+	{Name: "audit", Packages: []string{"demo/audit"}, Tests: []string{"client", cmd + "cli"}},
 	{Name: "message", Packages: []string{"shared/message", "shared/rawjson", "shared/lambdaevent"}, Tests: []string{"functions/scheduler", "functions/supervisor", "functions/agent/worker", "shared/sns", "dev/embedded"}},
 	{Name: "state", Packages: []string{"shared/state"}, Tests: []string{"dev/sqlite", "shared/dynamo", "functions/scheduler", "functions/internal/cloud", "functions/scheduler/bootstrap/wiring", "dev/embedded"}},
 	{Name: "view", Packages: []string{"shared/view"}, Tests: []string{"dev/api", "client/aws", cmd + "cli", "workflowtest"}},
@@ -64,7 +64,7 @@ var NotProduct = map[string]string{
 }
 
 // ProductRoots are the folders that hold the product.
-var ProductRoots = []string{"client", "cmd", "dev", "functions", "infra", "shared", "verify/audit", "workflows", "workflowtest"}
+var ProductRoots = []string{"client", "cmd", "dev", "functions", "infra", "shared", "demo/audit", "workflows", "workflowtest"}
 
 // Choose answers the rooms of a comma-separated list; "" means all that need not be asked for.
 func Choose(names string) ([]Room, error) {

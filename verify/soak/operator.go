@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/demo/audit"
 	"github.com/stepkeeper/stepkeeper/demo/operator"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/verify/audit"
 )
 
 // Shares of what the operator does.

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/verify/audit"
+	"github.com/stepkeeper/stepkeeper/demo/audit"
 )
 
 // Restart is the engine coming back after a kill, in milliseconds.

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/demo/audit"
 	"github.com/stepkeeper/stepkeeper/demo/services"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/verify/audit"
 )
 
 // ErrFailed: the run came to its end, and something is not as it must be. The report says what.

@@ -10,8 +10,8 @@ import (
 
 	_ "modernc.org/sqlite" // the pure Go driver
 
+	"github.com/stepkeeper/stepkeeper/demo/audit"
 	"github.com/stepkeeper/stepkeeper/demo/services"
-	"github.com/stepkeeper/stepkeeper/verify/audit"
 )
 
 // ErrBlind: the audit overlooked what was put into the services' books on purpose.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/secrets"
+	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
-	"github.com/stepkeeper/stepkeeper/verify/awsstub"
 )
 
 // A program asks for its secret by one name: on Lambda it is kept elsewhere, beside dev it is the

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/functions/internal/cloud"
+	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
@@ -21,7 +22,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
-	"github.com/stepkeeper/stepkeeper/verify/awsstub"
 )
 
 // order is the example's workflow, compiled.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepkeeper/stepkeeper/internal/cost"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo/dynamotest"
-	"github.com/stepkeeper/stepkeeper/verify/cost"
 )
 
 // The committed units are those of this code: a smaller measurement gives the same lines. Times and

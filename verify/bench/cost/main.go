@@ -10,9 +10,9 @@ import (
 	"os"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/internal/cost"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo/dynamotest"
-	"github.com/stepkeeper/stepkeeper/verify/cost"
 )
 
 func main() {

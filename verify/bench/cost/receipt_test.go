@@ -8,6 +8,8 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
+	"github.com/stepkeeper/stepkeeper/internal/cost"
+	"github.com/stepkeeper/stepkeeper/internal/world"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -15,8 +17,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
-	"github.com/stepkeeper/stepkeeper/verify/cost"
-	"github.com/stepkeeper/stepkeeper/verify/world"
 )
 
 const receiptID = "0198c3f2-5f0a-7c4e-9d1b-3a5e7f901234"

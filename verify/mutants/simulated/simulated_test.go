@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
+	"github.com/stepkeeper/stepkeeper/simulate"
 	"github.com/stepkeeper/stepkeeper/verify/mutants"
-	"github.com/stepkeeper/stepkeeper/verify/simulate"
 )
 
 const (

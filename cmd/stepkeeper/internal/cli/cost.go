@@ -7,9 +7,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/internal/cost"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
-	"github.com/stepkeeper/stepkeeper/verify/cost"
 )
 
 type costOptions struct {
@@ -90,7 +90,7 @@ func runCost(o *costOptions) error {
 				"%s cannot be read", o.prices)
 		}
 		if prices, err = prices.With(file); err != nil {
-			return failure.Wrap(err, failure.Usage, "correct the file; verify/cost/prices.json is one",
+			return failure.Wrap(err, failure.Usage, "correct the file; internal/cost/prices.json is one",
 				"%s is no file of prices", o.prices)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
-	"github.com/stepkeeper/stepkeeper/verify/cost"
+	"github.com/stepkeeper/stepkeeper/internal/cost"
 )
 
 func TestCost(t *testing.T) {
@@ -81,7 +81,7 @@ func TestCostOfOnesOwn(t *testing.T) {
 		t.Errorf("a wait, an answer and a call cost %v", prices)
 	}
 	call{}.run(t, "cost", "--prices", write(t, "prices.json", `{"lambda":"cheap"}`)).want(t, failure.Usage,
-		"prices.json is no file of prices", "verify/cost/prices.json is one")
+		"prices.json is no file of prices", "internal/cost/prices.json is one")
 	for _, wrong := range [][]string{
 		{"cost", "testdata"}, {"cost", "--steps", "0x"}, {"cost", "--steps", "101"},
 		{"cost", "--steps", "-1"},

@@ -11,7 +11,7 @@ import (
 	"text/template"
 	"unicode"
 
-	"github.com/stepkeeper/stepkeeper/verify/simulate"
+	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
 // regressionFile is a Go test that plays one tape. The workflow is read from its file, so that the
@@ -21,7 +21,7 @@ var regressionFile = template.Must(template.New("test").Parse(`package {{.Packag
 import (
 	"testing"
 
-	"github.com/stepkeeper/stepkeeper/verify/simulate/sim"
+	"github.com/stepkeeper/stepkeeper/simulate/sim"
 )
 
 // {{.Name}} plays what broke invariant {{.Invariant}}:

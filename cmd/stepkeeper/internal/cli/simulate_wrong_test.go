@@ -9,7 +9,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
-	"github.com/stepkeeper/stepkeeper/verify/simulate"
+	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
 // TestWrongWorkflows: the command finds each wrong workflow that ships as an example, with the number of

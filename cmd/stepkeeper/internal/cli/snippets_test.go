@@ -89,7 +89,7 @@ var imports = map[string]string{
 	"syscall": "syscall", "testing": "testing", "time": "time",
 	"agent": module + "functions/agent", "agenttest": module + "functions/agent/agenttest",
 	"client": module + "client",
-	"core":   module + "shared/core", "infra": module + "infra", "sim": module + "verify/simulate/sim",
+	"core":   module + "shared/core", "infra": module + "infra", "sim": module + "simulate/sim",
 	"workflowtest":        module + "workflowtest",
 	"awssqs":              "github.com/aws/aws-cdk-go/awscdk/v2/awssqs",
 	"awssnssubscriptions": "github.com/aws/aws-cdk-go/awscdk/v2/awssnssubscriptions",

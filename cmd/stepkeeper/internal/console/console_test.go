@@ -21,7 +21,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
-	"github.com/stepkeeper/stepkeeper/verify/stacktest"
+	"github.com/stepkeeper/stepkeeper/internal/stacktest"
 )
 
 func wants(t *testing.T, body string, texts ...string) {

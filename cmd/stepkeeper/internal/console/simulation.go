@@ -10,7 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/verify/simulate"
+	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
 // Bounds of the simulation of a move that a page shows.

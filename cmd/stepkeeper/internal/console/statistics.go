@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/internal/cost"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/view"
-	"github.com/stepkeeper/stepkeeper/verify/cost"
 )
 
 const (

@@ -21,10 +21,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/bootstrap/wiring"
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
+	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/message"
-	"github.com/stepkeeper/stepkeeper/verify/awsstub"
 )
 
 // payment is the remote service: it charges who knows the secret.

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/functions/scheduler/bootstrap/wiring"
+	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/verify/awsstub"
 )
 
 // A line of Lambda's log names the message by a key of its own: "message" is what the line says.

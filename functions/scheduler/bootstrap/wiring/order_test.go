@@ -15,13 +15,13 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/functions/scheduler/bootstrap/wiring"
+	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/lambdaevent"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
-	"github.com/stepkeeper/stepkeeper/verify/awsstub"
 )
 
 // trip has two steps beside each other, the second of them slow, and one after the first.

@@ -19,10 +19,10 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/stepkeeper/stepkeeper/functions/scheduler/bootstrap/wiring"
+	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
-	"github.com/stepkeeper/stepkeeper/verify/awsstub"
 )
 
 var quiet = slog.New(slog.DiscardHandler)

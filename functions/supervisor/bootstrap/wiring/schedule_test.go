@@ -15,7 +15,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor/bootstrap/wiring"
-	"github.com/stepkeeper/stepkeeper/verify/awsstub"
+	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 )
 
 // Rule 16: one sweep for each tick, which keeps time for its report; what failed is an error for Lambda, and

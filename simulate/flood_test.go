@@ -6,7 +6,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
-	"github.com/stepkeeper/stepkeeper/verify/simulate"
+	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
 // TestAFloodEndsLateAndNothingIsUndone: time in a queue is not a failure (P32). Nine orders come at

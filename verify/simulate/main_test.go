@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepkeeper/stepkeeper/simulate"
 	"github.com/stepkeeper/stepkeeper/verify/mutants"
-	"github.com/stepkeeper/stepkeeper/verify/simulate"
 )
 
 // TestNoFigureIsMadeUp: without the mutants, or with some of them only, there is no report.
@@ -67,11 +67,11 @@ func TestVerdict(t *testing.T) {
 
 // TestReliabilityShowsTheGate: docs/reliability.md names the runs that the gate makes.
 func TestReliabilityShowsTheGate(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/reliability.md")
+	text, err := os.ReadFile("../../docs/reliability.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	makefile, err := os.ReadFile("../../../Makefile")
+	makefile, err := os.ReadFile("../../Makefile")
 	if err != nil {
 		t.Fatal(err)
 	}

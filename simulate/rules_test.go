@@ -8,13 +8,13 @@ import (
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/verify/simulate"
+	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
 // TestEveryRuleIsLookedAt: each rule that the protocol states is held by an invariant, or there is an
 // argument why none can.
 func TestEveryRuleIsLookedAt(t *testing.T) {
-	text, err := os.ReadFile("../../docs/protocol.md")
+	text, err := os.ReadFile("../docs/protocol.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestEveryRuleIsLookedAt(t *testing.T) {
 
 // TestEveryFaultIsExplained: docs/reliability.md says of each fault how it is played.
 func TestEveryFaultIsExplained(t *testing.T) {
-	text, err := os.ReadFile("../../docs/reliability.md")
+	text, err := os.ReadFile("../docs/reliability.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/verify/simulate/sim"
+	"github.com/stepkeeper/stepkeeper/simulate/sim"
 )
 
-const transfer = "../../../examples/simulate/transfer.yaml"
+const transfer = "../../examples/simulate/transfer.yaml"
 
 // recorder is a test of a user.
 type recorder struct {

@@ -19,8 +19,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/simulate"
 	"github.com/stepkeeper/stepkeeper/verify/mutants"
-	"github.com/stepkeeper/stepkeeper/verify/simulate"
 )
 
 // figures is the report. Its names are promised to scripts.
@@ -96,7 +96,7 @@ func main() {
 	flag.StringVar(&o.out, "out", "simulate-report.json", "`file` for the figures")
 	flag.StringVar(&o.mutants, "mutants", "mutants.json",
 		"`file` with the figures of the mutants, from make mutants")
-	flag.StringVar(&o.corpus, "corpus", "verify/simulate/testdata/corpus", "`folder` of tapes")
+	flag.StringVar(&o.corpus, "corpus", "simulate/testdata/corpus", "`folder` of tapes")
 	flag.Parse()
 	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "simulate-report:", err)

@@ -10,7 +10,7 @@ import (
 // TestReliabilityShowsTheFigures: how many scenarios, cells and worlds docs/reliability.md names is what
 // the code has.
 func TestReliabilityShowsTheFigures(t *testing.T) {
-	text, err := os.ReadFile("../../docs/reliability.md")
+	text, err := os.ReadFile("../docs/reliability.md")
 	if err != nil {
 		t.Fatal(err)
 	}

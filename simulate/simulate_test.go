@@ -8,7 +8,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
-	"github.com/stepkeeper/stepkeeper/verify/simulate"
+	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
 // load reads a workflow of the project.
@@ -22,7 +22,7 @@ func load(t testing.TB, file string) *core.Definition {
 }
 
 func TestNothingGoesWrong(t *testing.T) {
-	r := simulate.Run(simulate.Scenario{Definition: load(t, "../../workflows/order.yaml"), Order: order},
+	r := simulate.Run(simulate.Scenario{Definition: load(t, "../workflows/order.yaml"), Order: order},
 		simulate.Plain{}, simulate.Options{Story: true})
 	if r.Violation != nil || r.Ends[core.Processed] != 1 {
 		for _, l := range r.Story {
@@ -35,7 +35,7 @@ func TestNothingGoesWrong(t *testing.T) {
 var order = []byte(`{"items":[{"sku":"a","quantity":1,"unitPrice":5,"physical":true}],"payment":{"card":"x"},"currency":"EUR","shipTo":"here","customer":{"email":"a@b"}}`)
 
 func TestTheSameSeedGivesTheSameRun(t *testing.T) {
-	sc := simulate.Scenario{Definition: load(t, "../../workflows/order.yaml"), Order: order}
+	sc := simulate.Scenario{Definition: load(t, "../workflows/order.yaml"), Order: order}
 	n := uint64(200)
 	for seed := range n {
 		a, b := simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{}),

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/verify/simulate"
+	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
 // TestSmallScope goes through everything that can happen in the small worlds with one thing going

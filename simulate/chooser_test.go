@@ -10,7 +10,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
-	"github.com/stepkeeper/stepkeeper/verify/simulate"
+	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
 // TestEveryInvariantIsChecked: what is listed is looked at.
@@ -56,7 +56,7 @@ func TestATapeGivesTheSameRun(t *testing.T) {
 
 // TestShrink: the counterexample of a wrong service comes down to a few choices.
 func TestShrink(t *testing.T) {
-	sc := simulate.Scenario{Definition: load(t, "../../examples/simulate/transfer.yaml"),
+	sc := simulate.Scenario{Definition: load(t, "../examples/simulate/transfer.yaml"),
 		Services: simulate.Services{"creditor": {Forgets: 2 * core.Second}}}
 	r := simulate.Find(sc, simulate.Search{Seeds: 2000, Workers: 1})
 	if r.Violation == nil || r.Violation.Invariant != "3" || len(r.Tape.Choices) > 10 {
@@ -100,7 +100,7 @@ func TestShrinkToTheOrdersThatMatter(t *testing.T) {
 // TestFaultsOutlastWaits: what comes after a wait of days meets faults too, so that a service behind it which
 // is not what its workflow says is found.
 func TestFaultsOutlastWaits(t *testing.T) {
-	sc := simulate.Scenario{Definition: load(t, "../../examples/trial/trial.yaml"),
+	sc := simulate.Scenario{Definition: load(t, "../examples/trial/trial.yaml"),
 		Order:    []byte(`{"email":"a@b","trialEnds":"2026-01-13T12:00:00Z","amount":5}`),
 		Services: simulate.Services{"payment": {Grade: core.Plain}}}
 	r := simulate.Find(sc, simulate.Search{Seeds: 3000, Workers: 1})

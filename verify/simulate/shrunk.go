@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/verify/simulate"
+	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
 // shrunk is a counterexample after shrinking.

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepkeeper/stepkeeper/verify/audit"
+	"github.com/stepkeeper/stepkeeper/demo/audit"
 )
 
 // The layout is written down here once more, on purpose: a change of the services' tables must
@@ -455,7 +455,7 @@ func TestImports(t *testing.T) {
 			path := strings.Trim(spec.Path.Value, `"`)
 			outside := strings.Contains(strings.Split(path, "/")[0], ".") && path != "modernc.org/sqlite"
 			test := strings.HasSuffix(name, "_test.go") &&
-				path == "github.com/stepkeeper/stepkeeper/verify/audit"
+				path == "github.com/stepkeeper/stepkeeper/demo/audit"
 			if outside && !test {
 				t.Errorf("%s imports %s", name, path)
 			}
