@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/verify/mutants"
-	"github.com/stepkeeper/stepkeeper/verify/simulate"
+	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
 const root = "../.."
