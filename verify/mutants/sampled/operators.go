@@ -53,13 +53,13 @@ func (f *finder) offset(at token.Pos) int { return f.fset.Position(at).Offset }
 
 func (f *finder) of(n ast.Node) string { return f.source[f.offset(n.Pos()):f.offset(n.End())] }
 
-// add notes that the operator puts the text in the place of what stands from one node to another.
+// add notes that the operator replaces what stands from one node to another by the text. A comparison that is the
+// condition of an if is visited twice.
 func (f *finder) add(operator string, from, to ast.Node, text string) {
 	s := site{operator, mutants.NameOf(f.fun), f.offset(from.Pos()), f.offset(to.End()), text}
-	if operator == "condition" && slices.ContainsFunc(f.sites, func(o site) bool { return o.operator == operator && o.at == s.at && o.end == s.end }) {
-		return // the condition of an if that is a comparison
+	if !slices.Contains(f.sites, s) {
+		f.sites = append(f.sites, s)
 	}
-	f.sites = append(f.sites, s)
 }
 
 func (f *finder) visit(n ast.Node) bool {
@@ -68,19 +68,28 @@ func (f *finder) visit(n ast.Node) bool {
 		f.statements(n.List)
 	case *ast.CaseClause:
 		for _, e := range n.List {
-			f.negated(e)
+			f.decided(e)
 		}
 		f.statements(n.Body)
 	case *ast.CommClause:
 		f.statements(n.Body)
 	case *ast.IfStmt:
-		f.negated(n.Cond)
+		f.decided(n.Cond)
 		f.check(n)
 	case *ast.ReturnStmt:
 		f.swallowedReturn(n)
 		if f.fails[n] {
 			f.besideError(n)
 			return false
+		}
+		for _, e := range n.Results {
+			f.zero(e)
+		}
+	case *ast.AssignStmt:
+		if n.Tok == token.ASSIGN {
+			for _, e := range n.Rhs {
+				f.zero(e)
+			}
 		}
 	case *ast.BinaryExpr:
 		f.binary(n)
@@ -191,9 +200,21 @@ func isBool(t types.Type) bool {
 	return ok && b.Info()&types.IsBoolean != 0
 }
 
-func (f *finder) negated(condition ast.Expr) {
-	if tv := f.info.Types[condition]; tv.IsValue() && tv.Value == nil && isBool(tv.Type) {
+// negated negates a condition, unless it is a constant; it reports whether it did.
+func (f *finder) negated(condition ast.Expr) bool {
+	tv := f.info.Types[condition]
+	variable := tv.IsValue() && tv.Value == nil && isBool(tv.Type)
+	if variable {
 		f.add("condition", condition, condition, "!("+f.of(condition)+")")
+	}
+	return variable
+}
+
+// decided negates the condition of a branch, and decides it for good. False takes an early return away.
+func (f *finder) decided(condition ast.Expr) {
+	if f.negated(condition) {
+		f.add("condition", condition, condition, "true")
+		f.add("condition", condition, condition, "false")
 	}
 }
 
@@ -202,15 +223,48 @@ var swapped = map[token.Token]struct {
 	operator string
 	by       token.Token
 }{
-	token.LSS: {"boundary", token.LEQ}, token.LEQ: {"boundary", token.LSS}, token.GTR: {"boundary", token.GEQ}, token.GEQ: {"boundary", token.GTR},
-	token.EQL: {"condition", token.NEQ}, token.NEQ: {"condition", token.EQL}, token.LAND: {"logic", token.LOR}, token.LOR: {"logic", token.LAND},
-	token.ADD: {"arithmetic", token.SUB}, token.SUB: {"arithmetic", token.ADD}, token.MUL: {"arithmetic", token.QUO}, token.QUO: {"arithmetic", token.MUL},
+	token.LSS: {"boundary", token.LEQ}, token.LEQ: {"boundary", token.LSS},
+	token.GTR: {"boundary", token.GEQ}, token.GEQ: {"boundary", token.GTR},
+	token.LAND: {"logic", token.LOR}, token.LOR: {"logic", token.LAND},
+	token.ADD: {"arithmetic", token.SUB}, token.SUB: {"arithmetic", token.ADD},
+	token.MUL: {"arithmetic", token.QUO}, token.QUO: {"arithmetic", token.MUL},
 }
 
 func (f *finder) binary(n *ast.BinaryExpr) {
+	if n.Op == token.EQL || n.Op == token.NEQ {
+		f.negated(n)
+	}
 	if change, ok := swapped[n.Op]; ok {
 		f.add(change.operator, n, n, f.of(n.X)+" "+change.by.String()+" "+f.of(n.Y))
 	}
+	if n.Op == token.LAND || n.Op == token.LOR {
+		f.add("logic", n, n, f.of(n.X))
+		f.add("logic", n, n, f.of(n.Y))
+	}
+}
+
+// zero replaces a value that is returned or assigned by the zero value of its type. What is not written as a
+// constant, such as a struct's, is left alone; an error and a constant have operators of their own.
+func (f *finder) zero(e ast.Expr) {
+	tv := f.info.Types[e]
+	if !tv.IsValue() || tv.IsNil() || tv.Value != nil || isError(tv.Type) {
+		return
+	}
+	text := "nil"
+	switch t := tv.Type.Underlying().(type) {
+	case *types.Basic:
+		switch {
+		case t.Info()&types.IsBoolean != 0:
+			text = "false"
+		case t.Info()&types.IsString != 0:
+			text = `""`
+		case t.Info()&types.IsNumeric != 0:
+			text = "0"
+		}
+	case *types.Struct, *types.Array, *types.Tuple:
+		return
+	}
+	f.add("value", e, e, text)
 }
 
 func (f *finder) constant(n *ast.BasicLit) {
