@@ -184,19 +184,7 @@ func (e *edge) registerCommands(doc huma.API) {
 				message.Control{Kind: message.Resolve, By: in.Body.By, Reason: in.Body.Reason,
 					Command: in.Body.Command, Step: in.Body.Step, Fact: in.Body.Fact, Output: in.Body.Output})
 		})
-	huma.Register(doc, operation("move", "Pin an order to another definition of its workflow",
-		"Refused, with the differences, where the definition changes what was done already."),
-		func(ctx context.Context, in *moveInput) (*verdictOutput, error) {
-			return e.command(ctx, in.ID, in.Body.CommandID,
-				message.Control{Kind: message.Move, By: in.Body.By, Reason: in.Body.Reason,
-					Command: in.Body.Command, Definition: in.Body.Definition})
-		})
-	huma.Register(doc, huma.Operation{
-		OperationID: "plan-move", Method: http.MethodGet, Path: "/v1/orders/{id}/move",
-		Tags:    []string{"commands"},
-		Summary: "What a move to another definition would mean; nothing is changed",
-		Errors:  []int{400, 403, 404, 503},
-	}, e.plan)
+	e.registerMove(doc)
 	answers := operation("answer", "Answer a step that waits for people, or for an event from outside",
 		"An answer may come before its step; the same answer twice changes nothing, and another one after "+
 			"the decision is refused.")
@@ -217,6 +205,22 @@ func (e *edge) registerCommands(doc huma.API) {
 				message.Control{Kind: message.Erase, Command: in.Body.Command, By: in.Body.By,
 					Reason: in.Body.Reason})
 		})
+}
+
+func (e *edge) registerMove(doc huma.API) {
+	huma.Register(doc, operation("move", "Pin an order to another definition of its workflow",
+		"Refused, with the differences, where the definition changes what was done already."),
+		func(ctx context.Context, in *moveInput) (*verdictOutput, error) {
+			return e.command(ctx, in.ID, in.Body.CommandID,
+				message.Control{Kind: message.Move, By: in.Body.By, Reason: in.Body.Reason,
+					Command: in.Body.Command, Definition: in.Body.Definition})
+		})
+	huma.Register(doc, huma.Operation{
+		OperationID: "plan-move", Method: http.MethodGet, Path: "/v1/orders/{id}/move",
+		Tags:    []string{"commands"},
+		Summary: "What a move to another definition would mean; nothing is changed",
+		Errors:  []int{400, 403, 404, 503},
+	}, e.plan)
 }
 
 // answer fills in what the sender left out, and hands the answer over.

@@ -61,6 +61,10 @@ func (e *edge) registerHealth(doc huma.API) {
 		return &healthOutput{http.StatusOK, h}, nil
 	})
 	e.registerStatistics(doc)
+	e.registerWorkflows(doc)
+}
+
+func (e *edge) registerWorkflows(doc huma.API) {
 	huma.Register(doc, huma.Operation{
 		OperationID: "list-workflows", Method: http.MethodGet, Path: "/v1/workflows",
 		Tags:    []string{"workflows"},

@@ -57,10 +57,20 @@ func Write(w io.Writer, r Report) error {
 	if r.Yours != nil {
 		b.yours(r.Yours)
 	}
+	b.peers(r.Prices.Peers)
+	b.line("")
+	for _, n := range r.Notes {
+		b.line("- %s", n)
+	}
+	return b.err
+}
+
+// peers writes what the alternatives cost, as their vendors publish it.
+func (b *printer) peers(peers []Peer) {
 	b.line("")
 	b.line("The same saga elsewhere, dollars per million, as published")
-	t = b.table("", "dollars", "arithmetic")
-	for _, p := range r.Prices.Peers {
+	t := b.table("", "dollars", "arithmetic")
+	for _, p := range peers {
 		price := dollars(p.Dollars)
 		if p.Upper > 0 {
 			price += " to " + dollars(p.Upper)
@@ -69,14 +79,9 @@ func Write(w io.Writer, r Report) error {
 	}
 	b.render(t)
 	b.line("")
-	for _, p := range r.Prices.Peers {
+	for _, p := range peers {
 		b.line("- %s: on top come %s. Source, %s: %s", p.Name, p.Beside, p.Date, p.Source)
 	}
-	b.line("")
-	for _, n := range r.Notes {
-		b.line("- %s", n)
-	}
-	return b.err
 }
 
 // WriteSweeps writes what each interval between sweeps costs, and how late it finds what is overdue.

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepkeeper/stepkeeper/verify/mutants"
 	"github.com/stepkeeper/stepkeeper/simulate"
+	"github.com/stepkeeper/stepkeeper/verify/mutants"
 )
 
 const root = "../.."
