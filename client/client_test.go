@@ -375,7 +375,8 @@ func TestAnswers(t *testing.T) {
 		Run: -1}); !errors.Is(err, client.ErrNotFound) {
 		t.Error(err)
 	}
-	if _, err := r.client.Answer(r.ctx, "o", client.Reply{Event: "bought", Value: func() {}, By: "shop"}); err == nil {
+	if _, err := r.client.Answer(r.ctx, "o",
+		client.Reply{Event: "bought", Value: func() {}, By: "shop"}); err == nil {
 		t.Error("a function was sent")
 	}
 }

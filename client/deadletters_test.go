@@ -25,7 +25,8 @@ import (
 func (r *realRig) send(queue, body string) {
 	r.Helper()
 	at := r.url + "/000000000000/" + queue
-	if _, err := r.sdk.SendMessage(r.Context(), &sqs.SendMessageInput{QueueUrl: &at, MessageBody: &body}); err != nil {
+	if _, err := r.sdk.SendMessage(r.Context(),
+		&sqs.SendMessageInput{QueueUrl: &at, MessageBody: &body}); err != nil {
 		r.Fatal(err)
 	}
 }

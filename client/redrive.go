@@ -132,14 +132,16 @@ func (c *Client) handle(ctx context.Context, action string, h Handling) error {
 	}
 	// those of a batch have their turn before they come back
 	hold := lookHold + apart*time.Duration(max(len(h.IDs), port.MaxBatch))
-	if err := walk(ctx, q, most, hold, func(d *port.Delivery) (bool, bool, error) { return x.each(ctx, d) }); err != nil {
+	if err := walk(ctx, q, most, hold,
+		func(d *port.Delivery) (bool, bool, error) { return x.each(ctx, d) }); err != nil {
 		return err
 	}
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(h.IDs))) {
 		if x.left[id] {
 			missing := Handled{Queue: h.Queue, ID: id}
 			if err := x.report(missing, Missing,
-				"it is not there, or hidden because another one looks at it: then try again in half a minute"); err != nil {
+				"it is not there, or hidden because another one looks at it: then try "+
+					"again in half a minute"); err != nil {
 				return err
 			}
 		}

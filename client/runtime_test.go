@@ -208,7 +208,8 @@ func TestSDKOnTheRealRuntime(t *testing.T) {
 			}
 			delete(want, s.OrderID+" "+string(s.Kind))
 			if _, err := r.sdk.DeleteMessage(t.Context(),
-				&sqs.DeleteMessageInput{QueueUrl: url("status-shop"), ReceiptHandle: m.ReceiptHandle}); err != nil {
+				&sqs.DeleteMessageInput{QueueUrl: url("status-shop"),
+					ReceiptHandle: m.ReceiptHandle}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -493,7 +493,8 @@ func TestAdoptedWithKey(t *testing.T) {
 				t.Errorf("%s: %q is not among the rights %q", agent, want, rights)
 			}
 		}
-		if waits := list(x.of("AWS::Lambda::EventSourceMapping")["Agent"+agent+"Mapping"].DependsOn); !slices.Contains(waits, any(policy)) {
+		if waits := list(x.of("AWS::Lambda::EventSourceMapping")["Agent"+agent+
+			"Mapping"].DependsOn); !slices.Contains(waits, any(policy)) {
 			t.Errorf("%s: the mapping waits for %v, and not for %s", agent, waits, policy)
 		}
 	}

@@ -99,12 +99,14 @@ func (a *assets) fill(folder, pkg string, files map[string][]byte) error {
 	}
 	bootstrap := filepath.Join(folder, "bootstrap")
 	// The mode is the same on every machine, because it is in the hash.
-	if err := errors.Join(os.MkdirAll(folder, 0o755), os.Link(binary, bootstrap), os.Chmod(bootstrap, 0o755)); err != nil {
+	if err := errors.Join(os.MkdirAll(folder, 0o755), os.Link(binary, bootstrap),
+		os.Chmod(bootstrap, 0o755)); err != nil {
 		return err
 	}
 	for _, file := range slices.Sorted(maps.Keys(files)) {
 		path := filepath.Join(folder, file)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, files[file], 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
+			os.WriteFile(path, files[file], 0o644)); err != nil {
 			return err
 		}
 	}

@@ -106,7 +106,8 @@ func TestCountsInDocs(t *testing.T) {
 // scripts, and the variables that those scripts and make read.
 func TestCommandsInDocs(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "stepkeeper")
-	if out, err := exec.Command("go", "build", "-o", program, "../cmd/stepkeeper").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", program,
+		"../cmd/stepkeeper").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	help := map[string]string{}

@@ -178,7 +178,8 @@ func TestPriorities(t *testing.T) {
 	}
 	same(t, "who may", may,
 		"map[IntakeHigh:[Application Send Operator Depths Operator Send SchedulerRole Take] "+
-			"RequestsPaymentHigh:[AgentPaymentRole Take Operator Depths Operator2 Redrive SchedulerRole Send "+
+			"RequestsPaymentHigh:[AgentPaymentRole Take Operator Depths Operator2 Redrive "+
+			"SchedulerRole Send "+
 			"SupervisorRole Backlog]]")
 	for _, p := range loose(x) {
 		t.Error(p)

@@ -401,7 +401,8 @@ func TestDashboard(t *testing.T) {
 		"Throttled requests to tables": 10,
 	}))
 	same(t, "queues", labels["Messages sent"],
-		"[control intake replies requests-inventory requests-notification requests-payment requests-shipping]")
+		"[control intake replies requests-inventory requests-notification "+
+			"requests-payment requests-shipping]")
 	same(t, "functions", labels["Failed invocations"],
 		"[inventory notification payment scheduler shipping supervisor]")
 	for _, want := range []string{`SEARCH('{Stepkeeper,Deployment,Workflow} Deployment=\"Test/Engine\" MetricName=\"OrdersInError\"', 'Maximum')`, `"RequestsPaymentDead"`, `"Scheduler"`, `"complete-by"`} {

@@ -96,7 +96,8 @@ func (iv *invocation) calls(c worker.Call) {
 		}
 		if !a.entered || a.state != want || a.called {
 			w.violate("P31",
-				"the plain service of %s is called (%s), and its ledger does not say that this handling began", c.Key, r.Operation)
+				"the plain service of %s is called (%s), and its ledger does not say that "+
+					"this handling began", c.Key, r.Operation)
 		}
 	}
 	a.called, a.outcome = true, inTheDark

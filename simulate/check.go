@@ -389,7 +389,8 @@ func (w *simulation) meant(o *order, r *message.Request) {
 func (m *move) index() {
 	m.did("21", "P9")
 	live := live(m.after)
-	if rests := live == 0 && m.after.ProcessState == core.Error; rests != (m.record.Bucket == port.AttentionBucket) {
+	if rests := live == 0 &&
+		m.after.ProcessState == core.Error; rests != (m.record.Bucket == port.AttentionBucket) {
 		m.fail("P9", "it is %s, its earliest live time is %s, and it stands in the index as %q",
 			m.after.ProcessState, live, m.record.Bucket)
 	}

@@ -187,7 +187,8 @@ func TestRapidChooses(t *testing.T) {
 		if r.Violation != nil {
 			t.Fatal(r.Violation)
 		}
-		if again := simulate.Run(sc, simulate.NewPlayer(r.Choices), simulate.Options{}); again.Hash != r.Hash {
+		if again := simulate.Run(sc, simulate.NewPlayer(r.Choices),
+			simulate.Options{}); again.Hash != r.Hash {
 			t.Fatalf("%x, and from its tape %x", r.Hash, again.Hash)
 		}
 	})

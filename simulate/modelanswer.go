@@ -499,7 +499,8 @@ func (m *move) decidedInTime(was, s *core.Step, d *core.Decided, decided bool) {
 	switch {
 	case d.By == core.ByTimeout && core.Time(m.w.start+m.w.now+m.w.skew()) < at:
 		m.fail("P37",
-			"the time for an answer to step %s was over at %s by the true time, and it is waited for until %s", s.Name, core.Time(m.w.start+m.w.now), at)
+			"the time for an answer to step %s was over at %s by the true time, and it is "+
+				"waited for until %s", s.Name, core.Time(m.w.start+m.w.now), at)
 	case d.By == core.ByTimeout && m.w.quiescing && m.w.driver == nil &&
 		m.before.ProcessState == core.Processing:
 		m.prompt(s, at)

@@ -248,7 +248,8 @@ func TestStandingHandlerGoesOn(t *testing.T) {
 			for n := range 45 {
 				acts := slices.DeleteFunc(slices.Clone(d.enabled()),
 					func(a action) bool { return a.costs() && (a.kind != freezes || n > 40) })
-				if frozen := slices.IndexFunc(acts, func(a action) bool { return a.kind == freezes }); frozen >= 0 && rng.IntN(12) == 0 {
+				if frozen := slices.IndexFunc(acts,
+					func(a action) bool { return a.kind == freezes }); frozen >= 0 && rng.IntN(12) == 0 {
 					acts = acts[frozen : frozen+1]
 				} else {
 					acts = slices.DeleteFunc(acts, action.costs)

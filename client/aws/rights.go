@@ -70,7 +70,8 @@ func (t *transport) checkSend(ctx context.Context) client.Check {
 	}
 	for _, r := range answer.EvaluationResults {
 		queue := queues[aws.ToString(r.EvalResourceName)]
-		if delete(queues, aws.ToString(r.EvalResourceName)); r.EvalDecision != types.PolicyEvaluationDecisionTypeAllowed {
+		if delete(queues,
+			aws.ToString(r.EvalResourceName)); r.EvalDecision != types.PolicyEvaluationDecisionTypeAllowed {
 			return client.Check{Name: name, Result: client.CheckFailed,
 				Text: fmt.Sprintf("IAM does not allow %s to send to the queue %s (%s)", who, queue,
 					r.EvalDecision),

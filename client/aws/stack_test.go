@@ -264,7 +264,8 @@ func TestCommands(t *testing.T) {
 			v.Reason == "" {
 			t.Errorf("a command number that no answer gave: %+v %v", v, err)
 		}
-		if v, err := c.Resolve(t.Context(), "o", "charge", client.NotHappened, client.CommandID("fact")); err != nil || v.ID != "fact" {
+		if v, err := c.Resolve(t.Context(), "o", "charge", client.NotHappened,
+			client.CommandID("fact")); err != nil || v.ID != "fact" {
 			t.Errorf("%+v %v", v, err)
 		}
 		w.Broken.Store(false)

@@ -222,7 +222,8 @@ func TestPlanted(t *testing.T) {
 			return []audit.Order{order("x", audit.Lost)}
 		},
 			[]string{
-				"x, engine: acknowledged, and lost; expected processed, undone or error, found unknown order"}},
+				"x, engine: acknowledged, and lost; expected processed, undone or error, " +
+					"found unknown order"}},
 		{"order without an end", func(*fixture) []audit.Order {
 			return []audit.Order{order("x", audit.Unfinished)}
 		},

@@ -53,7 +53,8 @@ func readBook(ctx context.Context, path string) (b book, err error) {
 // read reads the lines of a query, each a JSON object.
 func read(ctx context.Context, db *sql.DB, into any, lines string) error {
 	var text []byte
-	if err := db.QueryRowContext(ctx, `SELECT json_group_array(json(line)) FROM (`+lines+`)`).Scan(&text); err != nil {
+	if err := db.QueryRowContext(ctx, `SELECT json_group_array(json(line)) FROM (`+lines+
+		`)`).Scan(&text); err != nil {
 		return err
 	}
 	return json.Unmarshal(text, into)

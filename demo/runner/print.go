@@ -40,7 +40,8 @@ func (r *Report) printServices(out io.Writer) {
 	fmt.Fprintln(out, "\nWhat the services did to it")
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t,
-		"\tcalls\trepeats\trefusals\t5xx before\t5xx after\t429\thangs\tanswer lost\tlate effect\tin outage\t")
+		"\tcalls\trepeats\trefusals\t5xx before\t5xx after\t429\thangs\tanswer lost\tlate "+
+			"effect\tin outage\t")
 	for _, name := range services.Names() {
 		c := r.Services[name]
 		fmt.Fprintf(t, "  %s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", name,

@@ -83,7 +83,8 @@ func TestWhatIsOpen(t *testing.T) {
 			t.Errorf("%+v: %+v", c, q)
 		}
 	}
-	if q := answerpage.Read(waiting(), nil, nil, core.TokenOf{Step: "approve", Run: 1}); !strings.HasPrefix(q.Closed, none) {
+	if q := answerpage.Read(waiting(), nil, nil,
+		core.TokenOf{Step: "approve", Run: 1}); !strings.HasPrefix(q.Closed, none) {
 		t.Errorf("without a definition: %+v", q)
 	}
 }

@@ -28,7 +28,8 @@ func sized(id string, size int) string {
 func TestLimitsToTheByte(t *testing.T) {
 	r := newRig(t)
 	for extra, want := range map[int]int{0: 202, 1: 413} {
-		if a := r.post("/v1/orders", sized(fmt.Sprintf("body-%d", extra), port.MaxOrder+extra)); a.status != want {
+		if a := r.post("/v1/orders",
+			sized(fmt.Sprintf("body-%d", extra), port.MaxOrder+extra)); a.status != want {
 			t.Errorf("a body of %d bytes more than the limit: %d", extra, a.status)
 		}
 	}

@@ -81,7 +81,8 @@ func TestSubmitRefusals(t *testing.T) {
 	if a := r.post("/v1/orders", with(strings.Repeat("[", 64)+strings.Repeat("]", 64))); a.status != 202 {
 		t.Errorf("64 levels: %d %s", a.status, a.body)
 	}
-	if a := r.post("/v1/orders/there/undo", `{"command":0,"more":`+deep[:3000]+deep[len(deep)-3000:]+`}`); a.status != 400 || !strings.Contains(string(a.body), "deeper than 64 levels") {
+	if a := r.post("/v1/orders/there/undo", `{"command":0,"more":`+deep[:3000]+deep[len(deep)-3000:]+
+		`}`); a.status != 400 || !strings.Contains(string(a.body), "deeper than 64 levels") {
 		t.Errorf("a deep command: %d %.200s", a.status, a.body)
 	}
 }

@@ -29,7 +29,8 @@ func newSpool(rc *http.ResponseController, w http.ResponseWriter) *spool {
 	s.change = sync.NewCond(&s.mu)
 	go func() {
 		defer close(s.gone)
-		if err := port.Guard(nil, "writing answers", func() error { s.write(rc, w); return nil }); err != nil {
+		if err := port.Guard(nil, "writing answers",
+			func() error { s.write(rc, w); return nil }); err != nil {
 			s.fail(err)
 		}
 	}()

@@ -46,7 +46,8 @@ func TestResendingMultipliesNoCall(t *testing.T) {
 			after = fmt.Sprintf("after: [s%d], ", i-1)
 		}
 		text += fmt.Sprintf(
-			"  s%d: {agent: shop, operation: do, %stimeout: 1h, onFailure: undo, undo: undo, grade: fenced}\n", i, after)
+			"  s%d: {agent: shop, operation: do, %stimeout: 1h, onFailure: undo, undo: "+
+				"undo, grade: fenced}\n", i, after)
 	}
 	w.write(text)
 	calls, letGo := held(w, 1)

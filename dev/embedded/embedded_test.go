@@ -267,7 +267,8 @@ func TestTheSameOrderAgain(t *testing.T) {
 		r.State != core.Processed {
 		t.Fatalf("the same order again: %+v", r)
 	}
-	if r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "two", `,"priority":"high"`)})[0]; r.Err != nil || len(r.Notes) != 0 {
+	if r := s.Submit(t.Context(),
+		[]message.SubmitOrder{order(t, "two", `,"priority":"high"`)})[0]; r.Err != nil || len(r.Notes) != 0 {
 		t.Errorf("a priority has an effect here, and its receipt says: %+v", r)
 	}
 	r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "one", `,"priority":"high"`)})[0]

@@ -130,7 +130,8 @@ func TestHighPriorityGoesFirst(t *testing.T) {
 		t.Fatalf("the first call is of %q", id)
 	}
 	c.submit(`,"priority":"high"`, high...)
-	if n := c.s.Submit(t.Context(), []message.SubmitOrder{order(t, "high-0", `,"priority":"high"`)})[0].Notes; n != nil {
+	if n := c.s.Submit(t.Context(),
+		[]message.SubmitOrder{order(t, "high-0", `,"priority":"high"`)})[0].Notes; n != nil {
 		t.Errorf("the receipt says %q", n)
 	}
 	c.call() // of a normal one, received before

@@ -195,7 +195,8 @@ func (p present) Describe(to chan<- *prometheus.Desc) {
 // Collect is prometheus.Collector. The registry calls it in a goroutine of its own, so a panic would end the
 // process.
 func (p present) Collect(to chan<- prometheus.Metric) {
-	if err := port.Guard(p.log, "a collector of metrics", func() error { p.collect(to); return nil }); err != nil {
+	if err := port.Guard(p.log, "a collector of metrics",
+		func() error { p.collect(to); return nil }); err != nil {
 		to <- prometheus.NewInvalidMetric(panicsNow, err)
 	}
 }

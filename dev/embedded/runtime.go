@@ -123,7 +123,8 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 		}
 		s.log.Warn("the keys are not safe; no workflow makes tokens now", "error", err)
 	}
-	if s.tokens, err = token.Open(s.options.Data, s.options.NewTokenKey, core.TimeOf(s.clock.Now())); err != nil {
+	if s.tokens, err = token.Open(s.options.Data, s.options.NewTokenKey,
+		core.TimeOf(s.clock.Now())); err != nil {
 		return err
 	}
 	if s.queues, err = newQueues(s.store.Queues(), s.clock, s.agents); err != nil {

@@ -565,7 +565,8 @@ func TestRejectedMessages(t *testing.T) {
 	defer closeRuntime(t, s)
 	reject := func(queue, body string, err error) {
 		t.Helper()
-		if err := s.Reject(t.Context(), api.Rejected{Queue: queue, Body: []byte(body), Err: err}); err != nil {
+		if err := s.Reject(t.Context(),
+			api.Rejected{Queue: queue, Body: []byte(body), Err: err}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -81,7 +81,8 @@ func TestOrdersStartByTheClock(t *testing.T) {
 	eventually(t, "the schedule is found", func() bool { return known().Next != 0 })
 	clock.Advance(time.Minute)
 	eventually(t, "it starts", func() bool { return known().Started == 1 && known().Starts[0].Sent })
-	if o := wait(t, s, "pair-20260329T010000Z").Order; string(o) != `{"scheduledTime":"2026-03-29T01:00:00Z","tenant":"a"}` {
+	if o := wait(t, s, "pair-20260329T010000Z").Order; string(
+		o) != `{"scheduledTime":"2026-03-29T01:00:00Z","tenant":"a"}` {
 		t.Errorf("%s", o)
 	}
 	closeRuntime(t, s)

@@ -167,7 +167,8 @@ func TestAPageAnswers(t *testing.T) {
 	if got, _, err := s.Task(t.Context(), "o"); err != nil || got.Version != before.Version {
 		t.Errorf("looks and refused answers wrote version %d over %d, %v", got.Version, before.Version, err)
 	}
-	if code, page, _ = site.browse(http.MethodPost, path, url.Values{"round": {"1"}, "value": {"yes"}}); code != 200 {
+	if code, page, _ = site.browse(http.MethodPost, path,
+		url.Values{"round": {"1"}, "value": {"yes"}}); code != 200 {
 		t.Fatalf("%d\n%s", code, page)
 	}
 	task := untilStep(t, s, "o", "check", core.Waiting)

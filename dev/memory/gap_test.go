@@ -126,7 +126,8 @@ func TestQueueAgainstAModel(t *testing.T) {
 				switch op := r.IntN(10); {
 				case op < 4 || n < 1100: // more than a block of the slab
 					name, delay := strconv.Itoa(n), within(60)*time.Duration(r.IntN(2))
-					if errs := q.Send(t.Context(), []port.Message{{Body: []byte(name), Delay: delay}}); errs[0] != nil {
+					if errs := q.Send(t.Context(),
+						[]port.Message{{Body: []byte(name), Delay: delay}}); errs[0] != nil {
 						t.Fatal(errs[0])
 					}
 					model[name] = &held{visibleAt: now.Add(delay)}
@@ -308,7 +309,8 @@ func TestWaitersAreWokenAgainAndAgain(t *testing.T) {
 	const messages = 4
 	for i := range messages {
 		if errs := q.Send(t.Context(),
-			[]port.Message{{Body: []byte(strconv.Itoa(i)), Delay: time.Duration(10*(i+1)) * time.Second}}); errs[0] != nil {
+			[]port.Message{{Body: []byte(strconv.Itoa(i)),
+				Delay: time.Duration(10*(i+1)) * time.Second}}); errs[0] != nil {
 			t.Fatal(errs[0])
 		}
 	}

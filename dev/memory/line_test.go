@@ -23,7 +23,8 @@ func sorting(t *testing.T) (q port.Queue, send func(group string, high bool, nam
 	}
 	send = func(group string, high bool, names ...string) {
 		for _, name := range names {
-			if err := q.Send(t.Context(), []port.Message{{Body: []byte(name), Group: group, High: high}})[0]; err != nil {
+			if err := q.Send(t.Context(),
+				[]port.Message{{Body: []byte(name), Group: group, High: high}})[0]; err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -231,7 +231,8 @@ func (q *Queue) expired(e *entry, now time.Time) bool {
 // settle carries out, without the lock, what an operation left to do elsewhere.
 func (q *Queue) settle(ctx context.Context, left []buried) {
 	for _, b := range left {
-		if errs := q.config.DeadLetterTo.Send(context.WithoutCancel(ctx), []port.Message{b.message}); errs[0] != nil {
+		if errs := q.config.DeadLetterTo.Send(context.WithoutCancel(ctx),
+			[]port.Message{b.message}); errs[0] != nil {
 			continue // it comes again when its visibility timeout has passed
 		}
 		q.bury(b)

@@ -144,7 +144,8 @@ func useLog(w *writer) error {
 // end, which is in the log until SQLite has moved it into the file.
 func (s *Store) mark(w *writer) error {
 	if err := w.run(
-		"UPDATE settings SET value=1 WHERE name='running'; DELETE FROM probe; PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+		"UPDATE settings SET value=1 WHERE name='running'; DELETE FROM probe; PRAGMA " +
+			"wal_checkpoint(TRUNCATE)"); err != nil {
 		return err
 	}
 	s.marked = true

@@ -135,7 +135,8 @@ func (c *committer) gather() {
 // tried alone, so that one that SQLite does not take, or that panics, harms no other.
 func (c *committer) carryOut(group []*job) {
 	var err error
-	if panicked := port.Guard(nil, "a commit", func() error { err = c.transact(group); return nil }); panicked != nil {
+	if panicked := port.Guard(nil, "a commit",
+		func() error { err = c.transact(group); return nil }); panicked != nil {
 		err = panicked // it may be stored or not
 		_ = port.Guard(nil, "a rollback", func() error { return c.abort(panicked) })
 	}

@@ -152,7 +152,9 @@ func TestNoQueryReadsFinishedTasks(t *testing.T) {
 func TestAnOperationThatFailsLeavesNothing(t *testing.T) {
 	s := open(t, t.TempDir(), sqlite.Options{})
 	defer closed(t, s)
-	if err := s.Script("INSERT INTO definitions VALUES('half', x''); INSERT INTO nowhere VALUES(1)"); !errors.Is(err, port.ErrUnavailable) {
+	if err := s.Script(
+		"INSERT INTO definitions VALUES('half', x''); INSERT INTO nowhere VALUES(1)"); !errors.Is(err,
+		port.ErrUnavailable) {
 		t.Fatalf("error is %v, want %v", err, port.ErrUnavailable)
 	}
 	must(t, s.Commit(t.Context(), []port.Write{creation("a")}))

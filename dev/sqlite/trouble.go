@@ -74,5 +74,6 @@ func (s *Store) missing() error {
 	return port.ErrNotFound
 }
 
-const damaged = "stop the process, keep a copy of the data folder, then restore a backup into a new folder, " +
+const damaged = "stop the process, keep a copy of the data folder, then restore a backup " +
+	"into a new folder, " +
 	"or rescue what can be read with: sqlite3 stepkeeper.db .recover"

@@ -54,7 +54,8 @@ func (w *writer) prepareAll() error {
 		{&w.putDocument, "UPDATE orders SET version=?, document=? WHERE row=? AND version=?"},
 		{&w.putState, "UPDATE orders SET version=?, document=?, state=? WHERE row=? AND version=?"},
 		{&w.putIndex,
-			"UPDATE orders SET version=?, document=?, index_at=?, shard=?, bucket=? WHERE row=? AND version=?"},
+			"UPDATE orders SET version=?, document=?, index_at=?, shard=?, bucket=? WHERE " +
+				"row=? AND version=?"},
 		{&w.putAll,
 			"UPDATE orders SET version=?, document=?, state=?, index_at=?, shard=?, bucket=? WHERE row=? " +
 				"AND version=?"},

@@ -124,7 +124,8 @@ func (it *item) aimed(ctx context.Context, j *engine.Job) (ev core.Event, to cor
 	if it.moveTo == "" || j.Task == nil {
 		return it.ev, to, nil
 	}
-	if to, err = it.s.cfg.State.Target(ctx, j.Task.Workflow, it.moveTo, it.moveTo == message.Latest); err != nil {
+	if to, err = it.s.cfg.State.Target(ctx, j.Task.Workflow, it.moveTo,
+		it.moveTo == message.Latest); err != nil {
 		return nil, to, err
 	}
 	switch e := it.ev.(type) {
@@ -229,7 +230,8 @@ func (it *item) first(ctx context.Context, j *engine.Job) (core.Decision, error)
 		if _, err := it.s.cfg.Queues.ReplyTo(o.ReplyTo); errors.Is(err, port.ErrNotFound) {
 			return core.Decision{}, &message.Refusal{Code: CodeUnknownReplyTo, Field: "replyTo",
 				Text: fmt.Sprintf(
-					"no reply-to %q is deployed; add the queue to the list of reply-to names, or leave it out", o.ReplyTo)}
+					"no reply-to %q is deployed; add the queue to the list of reply-to "+
+						"names, or leave it out", o.ReplyTo)}
 		} else if err != nil {
 			return core.Decision{}, err
 		}

@@ -71,7 +71,8 @@ func TestMessageStaysUntilItsFollowUpIsDone(t *testing.T) {
 // A batch answers each order at its place, also behind one that cannot be read, and with faults.
 func TestAnswersStandAtTheirPlaces(t *testing.T) {
 	w := world.New(t, world.Definition()).Boot()
-	if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*world.Order("o-1"), *world.Order("o-2")}); r[0].Answer != scheduler.Stored || r[1].Answer != scheduler.Stored {
+	if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*world.Order("o-1"),
+		*world.Order("o-2")}); r[0].Answer != scheduler.Stored || r[1].Answer != scheduler.Stored {
 		t.Fatalf("%+v", r)
 	}
 	w.Send(port.Replies, failure("o-2"))
@@ -270,10 +271,14 @@ func TestFaultsOfReading(t *testing.T) {
 		}
 		sick := w.SchedulerOn(&world.Faulty{Store: w.Store, FailOrder: world.OnCall(1, world.ErrFailing)}, 0,
 			"sick")
-		if r := sick.Submit(ctx, []message.SubmitOrder{*world.Order("o-1")})[0]; r.Answer != scheduler.Unavailable || !errors.Is(r.Err, port.ErrUnavailable) {
+		if r := sick.Submit(ctx,
+			[]message.SubmitOrder{*world.Order("o-1")})[0]; r.Answer != scheduler.Unavailable ||
+			!errors.Is(r.Err, port.ErrUnavailable) {
 			t.Errorf("%+v", r)
 		}
-		if r := sick.Submit(ctx, []message.SubmitOrder{*world.Order("o-1")})[0]; r.Answer != scheduler.Refused || r.Refusal.Code != scheduler.CodeExpired {
+		if r := sick.Submit(ctx,
+			[]message.SubmitOrder{*world.Order("o-1")})[0]; r.Answer != scheduler.Refused ||
+			r.Refusal.Code != scheduler.CodeExpired {
 			t.Errorf("%+v", r)
 		}
 	})
@@ -319,7 +324,8 @@ func TestConflictsAreDecidedAgain(t *testing.T) {
 		}}
 		w.Config = func(s *scheduler.Config) { s.State, s.Tries = w.NewState(store, 0), c.tries }
 		w.Boot()
-		if failed := w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 a/1 do"]))); len(failed) != c.failed {
+		if failed := w.Scheduler.Handle(ctx, port.Replies,
+			deliver(world.Done(asked["o-1 a/1 do"]))); len(failed) != c.failed {
 			t.Errorf("%+v: returned %v", c, failed)
 		}
 		if done := w.Task("o-1").Step("a").State == core.Processed; done != (c.failed == 0) {
@@ -395,7 +401,8 @@ func TestTaskThatDoesNotFitIsRefused(t *testing.T) {
 	w := world.New(t, world.Definition()).Boot()
 	store := &world.Faulty{Store: w.Store, FailCommit: func(int) error { return port.ErrTooLarge }}
 	s := w.SchedulerOn(store, 0, "other")
-	if failed := s.Handle(ctx, port.Intake, deliver(world.Order("o-1"), world.Order("o-1"))); len(failed) > 0 {
+	if failed := s.Handle(ctx, port.Intake,
+		deliver(world.Order("o-1"), world.Order("o-1"))); len(failed) > 0 {
 		t.Errorf("returned: %v", failed)
 	}
 	reported := statuses(t, w, "shop")
@@ -409,7 +416,8 @@ func TestTaskThatDoesNotFitIsRefused(t *testing.T) {
 	w, asked := begun(t)
 	s = w.SchedulerOn(&world.Faulty{Store: w.Store, FailCommit: func(int) error { return port.ErrTooLarge }},
 		0, "other")
-	if failed := s.Handle(ctx, port.Replies, deliver(world.Failed(asked["o-1 a/1 do"], "no"))); len(failed) != 1 {
+	if failed := s.Handle(ctx, port.Replies,
+		deliver(world.Failed(asked["o-1 a/1 do"], "no"))); len(failed) != 1 {
 		t.Errorf("a reply without an output was deleted: %v", failed)
 	}
 	if reported := statuses(t, w, "shop"); len(reported) != 2 { // received and started, when it began

@@ -41,7 +41,8 @@ func TestWhatIsNotStoredComesBack(t *testing.T) {
 	if got := requests(t, w); len(got) > 0 {
 		t.Errorf("asked for what is not stored: %v", got)
 	}
-	if r := sick.Submit(ctx, []message.SubmitOrder{*world.Order("o-2")}); r[0].Answer != scheduler.Unavailable {
+	if r := sick.Submit(ctx,
+		[]message.SubmitOrder{*world.Order("o-2")}); r[0].Answer != scheduler.Unavailable {
 		t.Errorf("%+v", r[0])
 	}
 }

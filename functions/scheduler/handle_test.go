@@ -242,12 +242,14 @@ func TestLostCommitIsDecidedAgain(t *testing.T) {
 			t.Fatal("not loaded")
 		}
 		store.before = func() {
-			if failed := w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 a/1 do"]))); len(failed) > 0 {
+			if failed := w.Scheduler.Handle(ctx, port.Replies,
+				deliver(world.Done(asked["o-1 a/1 do"]))); len(failed) > 0 {
 				t.Error("the winner failed")
 			}
 		}
 		before := w.Task("o-1").Version
-		if failed := other.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 b/1 do"]))); len(failed) > 0 {
+		if failed := other.Handle(ctx, port.Replies,
+			deliver(world.Done(asked["o-1 b/1 do"]))); len(failed) > 0 {
 			t.Errorf("returned: %v", failed)
 		}
 		if task := w.Task("o-1"); task.Version != before+2 || task.Step("c").State != core.Processing ||
@@ -534,7 +536,8 @@ func TestWhatTeachesWaits(t *testing.T) {
 			t.Errorf("after a copy a request may wait for %s", got)
 		}
 		if failed := w.Scheduler.Handle(ctx, port.Control,
-			deliver(&message.Control{Schema: 1, Kind: message.Wake, OrderID: "o-1", Step: "a", Attempt: 1})); len(failed) > 0 || w.Task("o-1").Step("a").Attempt != 2 {
+			deliver(&message.Control{Schema: 1, Kind: message.Wake, OrderID: "o-1", Step: "a",
+				Attempt: 1})); len(failed) > 0 || w.Task("o-1").Step("a").Attempt != 2 {
 			t.Fatalf("returned %v, and step a is %+v", failed, w.Task("o-1").Step("a"))
 		}
 		w.Clock.Advance(100 * time.Second)
@@ -550,7 +553,8 @@ func TestWhatTeachesWaits(t *testing.T) {
 		s := w.SchedulerOn(&world.Faulty{Store: w.Store, FailCommit: world.OnCall(1, port.ErrUnavailable)}, 0,
 			"other")
 		w.Clock.Advance(100 * time.Second)
-		if failed := s.Handle(ctx, port.Replies, deliver(waited(world.Later(asked["o-1 a/1 do"]), core.Day))); len(failed) != 1 {
+		if failed := s.Handle(ctx, port.Replies,
+			deliver(waited(world.Later(asked["o-1 a/1 do"]), core.Day))); len(failed) != 1 {
 			t.Fatalf("returned: %v", failed)
 		}
 		if got := allowed(t, w, s, "o-2"); got != 20*core.Second {

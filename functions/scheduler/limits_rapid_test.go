@@ -122,7 +122,8 @@ func TestEveryMessageCanBeRead(t *testing.T) {
 		w.Boot()
 		o := world.Order(id)
 		levels := len(defs) - 1
-		if o.Order = orderOf(rapid.IntRange(1, 11).Draw(rt, "items"), levels, rawjson.MaxLevels-1-2*levels); alone {
+		if o.Order = orderOf(rapid.IntRange(1, 11).Draw(rt, "items"), levels,
+			rawjson.MaxLevels-1-2*levels); alone {
 			o.Order = orderOf(1, 0, rawjson.MaxLevels-1)
 		}
 		w.Send(port.Intake, o)

@@ -111,7 +111,8 @@ func TestRefusalThatCannotBeSentComesBack(t *testing.T) {
 			}
 			w.Refuse = ""
 			for range 2 { // a redelivery is answered again
-				if failed := w.Scheduler.Handle(ctx, c.queue, []port.Delivery{body(c.body)}); len(failed) > 0 {
+				if failed := w.Scheduler.Handle(ctx, c.queue,
+					[]port.Delivery{body(c.body)}); len(failed) > 0 {
 					t.Errorf("returned although it was reported: %v", failed)
 				}
 			}
@@ -216,7 +217,8 @@ func TestOrderThatIsTooLargeIsAnswered(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := world.New(t, world.Definition()).Boot()
-			if failed := w.Scheduler.Handle(ctx, port.Intake, []port.Delivery{body(c.body)}); len(failed) > 0 {
+			if failed := w.Scheduler.Handle(ctx, port.Intake,
+				[]port.Delivery{body(c.body)}); len(failed) > 0 {
 				t.Fatal("returned")
 			}
 			all := statuses(t, w, "shop")
@@ -366,7 +368,9 @@ func TestAcceptedOrderStaysAccepted(t *testing.T) {
 				first := requests(t, w)
 				change(w, o)
 				for received := 1; received <= 2; received++ {
-					if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]; r.Answer != scheduler.Known || r.State != core.Processing {
+					if r := w.Scheduler.Submit(ctx,
+						[]message.SubmitOrder{*o})[0]; r.Answer != scheduler.Known ||
+						r.State != core.Processing {
 						t.Errorf("%+v", r)
 					}
 					ds := deliver(o)

@@ -31,7 +31,8 @@ func TestConcurrentHandlingsShareWaitsAndLengths(t *testing.T) {
 		all.Wait()
 	}
 	concurrently(orders, func(i int) {
-		if failed := s.Handle(ctx, port.Intake, deliver(world.Order(fmt.Sprintf("o-%d", i)))); len(failed) > 0 {
+		if failed := s.Handle(ctx, port.Intake,
+			deliver(world.Order(fmt.Sprintf("o-%d", i)))); len(failed) > 0 {
 			t.Errorf("returned: %v", failed)
 		}
 	})

@@ -265,7 +265,8 @@ func TestFaultsOfOneShardAndOneTask(t *testing.T) {
 		if n := strings.Count(text, "left for the next sweep"); n != 11 ||
 			!strings.Contains(text, "orders=30") {
 			t.Errorf(
-				"a sweep that can store nothing logs %d lines, want 10 orders and one line of the others:\n%s", n, text)
+				"a sweep that can store nothing logs %d lines, want 10 orders and one "+
+					"line of the others:\n%s", n, text)
 		}
 	})
 	t.Run("a definition", func(t *testing.T) {

@@ -151,7 +151,8 @@ func TestOrdersStartByTheClock(t *testing.T) {
 	x.pass(31 * time.Minute)
 	x.Drain()
 	x.want("1100")
-	if order := x.Task(x.tasks()[0]).Order; string(order) != `{"n":1,"scheduledTime":"2026-11-21T11:00:00Z"}` {
+	if order := x.Task(x.tasks()[0]).Order; string(
+		order) != `{"n":1,"scheduledTime":"2026-11-21T11:00:00Z"}` {
 		t.Errorf("%s", order)
 	}
 	x.pass(60 * time.Minute)

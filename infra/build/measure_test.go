@@ -215,7 +215,8 @@ func forThisMachine(t *testing.T, dir string, f measured) (program string) {
 		}
 	}
 	program = filepath.Join(folder, "bootstrap")
-	if err := build.Go(build.Binary{Package: f.pkg, X86: runtime.GOARCH == "amd64", Out: program}); err != nil {
+	if err := build.Go(build.Binary{Package: f.pkg, X86: runtime.GOARCH == "amd64",
+		Out: program}); err != nil {
 		t.Fatal(err)
 	}
 	return program

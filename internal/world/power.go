@@ -73,7 +73,10 @@ func (s cutStore) Ended(ctx context.Context, id string) (ended bool, err error) 
 func (s cutStore) Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due,
 	limit int) (due []port.Due, err error) {
 	s.world.Passed(ctx, "Due")
-	if cut := s.power.io(func() { due, err = s.Store.Due(ctx, bucket, shard, before, after, limit) }); cut != nil {
+	if cut := s.power.io(func() {
+		due, err = s.Store.Due(ctx, bucket, shard, before, after,
+			limit)
+	}); cut != nil {
 		return nil, cut
 	}
 	return due, err

@@ -451,7 +451,8 @@ func TestIsAnsweredByAToken(t *testing.T) {
 		sent.Token == "" {
 		t.Fatalf("sent %+v, %v", sent, err)
 	}
-	if v, err := c.Answer(t.Context(), o.id, client.Reply{Step: "approve", Value: "go", By: "bob", Run: -1}); err != nil || v.Accepted {
+	if v, err := c.Answer(t.Context(), o.id, client.Reply{Step: "approve", Value: "go", By: "bob",
+		Run: -1}); err != nil || v.Accepted {
 		t.Errorf("by bob: %+v %v", v, err)
 	}
 	s.cli(t, "", ok, []string{"answer", o.id, "go", "--token", sent.Token}, "accepted")
@@ -502,7 +503,8 @@ func TestDeadLettered(t *testing.T) {
 	o := s.newOrder(t, "order")
 	newer := strings.Replace(o.body, `"schema":1`, `"schema":2`, 1)
 	s.send(t, "Intake", newer)
-	if got := s.found(t, "IntakeDead", func(body string) bool { return strings.Contains(body, o.id) }); got != newer {
+	if got := s.found(t, "IntakeDead",
+		func(body string) bool { return strings.Contains(body, o.id) }); got != newer {
 		t.Errorf("the message has changed:\n%s\n%s", newer, got)
 	}
 	if o.item() != "{}" {

@@ -151,7 +151,8 @@ func undefined(s *site, t *testing.T) func() bool {
 		t.Fatal(err)
 	}
 	for _, key := range all.Items {
-		if _, err := s.dynamo.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: table, Key: key}); err != nil {
+		if _, err := s.dynamo.DeleteItem(t.Context(),
+			&dynamodb.DeleteItemInput{TableName: table, Key: key}); err != nil {
 			t.Fatal(err)
 		}
 	}

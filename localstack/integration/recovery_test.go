@@ -130,7 +130,8 @@ func (s *site) copyTable(t *testing.T, from, to string) {
 			t.Fatal(err)
 		}
 		for _, item := range page.Items {
-			if _, err := s.dynamo.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &to, Item: item}); err != nil {
+			if _, err := s.dynamo.PutItem(t.Context(),
+				&dynamodb.PutItemInput{TableName: &to, Item: item}); err != nil {
 				t.Fatal(err)
 			}
 		}

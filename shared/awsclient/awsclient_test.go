@@ -145,7 +145,8 @@ func TestTheSDKCallsOnce(t *testing.T) {
 	client := sqs.NewFromConfig(load(t, Options{Endpoint: "http://" + h.listener.Addr().String()}))
 	body := strings.Repeat("x", 60<<10)
 	for range 200 {
-		if _, err := client.GetQueueUrl(context.Background(), &sqs.GetQueueUrlInput{QueueName: &body}); err != nil {
+		if _, err := client.GetQueueUrl(context.Background(),
+			&sqs.GetQueueUrlInput{QueueName: &body}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -172,7 +173,8 @@ func TestAttemptsAndTimeOfACall(t *testing.T) {
 	defer close(release)
 	client := sqs.NewFromConfig(load(t, Options{Endpoint: srv.URL, MaxAttempts: 2}))
 	name := "q"
-	if _, err := client.GetQueueUrl(context.Background(), &sqs.GetQueueUrlInput{QueueName: &name}); err == nil || calls.Load() != 2 {
+	if _, err := client.GetQueueUrl(context.Background(),
+		&sqs.GetQueueUrlInput{QueueName: &name}); err == nil || calls.Load() != 2 {
 		t.Errorf("%d attempts, %v", calls.Load(), err)
 	}
 	ctx := WithCallTimeout(context.Background(), 50*time.Millisecond)

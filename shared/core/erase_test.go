@@ -119,7 +119,8 @@ func TestErasedOrderTakesNoCommand(t *testing.T) {
 	if err != nil || dec.Changed || len(dec.Effects) > 0 {
 		t.Errorf("an old command: %+v, %v", dec, err)
 	}
-	if dec, err := d.try(core.Erase{ID: "e0", Command: 4, Sender: core.Sender{By: "bob", Reason: "late"}}); err != nil || dec.Verdict.Accepted {
+	if dec, err := d.try(core.Erase{ID: "e0", Command: 4,
+		Sender: core.Sender{By: "bob", Reason: "late"}}); err != nil || dec.Verdict.Accepted {
 		t.Errorf("one with an old number, which may have been refused before: %+v, %v", dec.Verdict, err)
 	}
 	for id, changed := range map[string]bool{"e1": false, "e2": true} { // the same command, and another one

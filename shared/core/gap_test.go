@@ -205,7 +205,8 @@ func TestResolveOnlyWhatIsInDoubt(t *testing.T) {
 	for _, name := range []string{"a", "c", "missing"} { // Processed, in flight, unknown
 		d.refused(core.Resolve{ID: "x-" + name, Command: d.task.Command, Step: name, Fact: core.NotHappened})
 	}
-	if dec := d.decide(core.Resolve{ID: "x-b", Command: d.task.Command, Step: "b", Fact: core.NotHappened}); !dec.Verdict.Accepted {
+	if dec := d.decide(core.Resolve{ID: "x-b", Command: d.task.Command, Step: "b",
+		Fact: core.NotHappened}); !dec.Verdict.Accepted {
 		t.Errorf("refused: %s", dec.Verdict.Reason)
 	}
 }

@@ -431,7 +431,8 @@ func TestMoveDoesNotReportAgain(t *testing.T) {
 func TestAnotherDefinitionDecidesNothing(t *testing.T) {
 	d := moving(t)
 	same := target("fedcba", step("a"), step("b", after("a")), step("c", after("b")))
-	if _, err := core.Decide(same, d.order, d.task, core.Resubmit{ID: "m", Command: 4}, core.At{Now: d.now}); !errors.Is(err, core.ErrUnfit) {
+	if _, err := core.Decide(same, d.order, d.task, core.Resubmit{ID: "m", Command: 4},
+		core.At{Now: d.now}); !errors.Is(err, core.ErrUnfit) {
 		t.Errorf("%v", err)
 	}
 }

@@ -78,7 +78,8 @@ func (t *Task) refusedBefore(id string) *Verdict {
 		if slices.Contains(all, hash) {
 			return &Verdict{ID: id, Command: command,
 				Reason: "the order has refused this " + command +
-					", and keeps no reason; look at the order, and send it under a new ID if it still applies"}
+					", and keeps no reason; look at the order, and send it under a new ID " +
+					"if it still applies"}
 		}
 	}
 	return nil

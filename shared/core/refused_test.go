@@ -179,7 +179,8 @@ func TestRefusedAnswersAreKeptApart(t *testing.T) {
 		Answer: &core.Answer{Event: "bought", OnTimeout: core.OnFailureUndo}})
 	to.Hash = "another"
 	d.settle(d.decide(failed("a", 1)))
-	if dec := d.decide(core.Move{ID: "m", Command: 0, To: core.Target{Definition: to}}); !dec.Verdict.Accepted {
+	if dec := d.decide(core.Move{ID: "m", Command: 0,
+		To: core.Target{Definition: to}}); !dec.Verdict.Accepted {
 		t.Fatal(dec.Verdict.Reason)
 	}
 	d.def = to

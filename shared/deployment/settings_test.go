@@ -285,7 +285,8 @@ func TestQueueOf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if name, err := deployment.QueueOf(s.Queues, "arn:aws:sqs:eu-central-1:1:S-control"); name != port.Control || err != nil {
+	if name, err := deployment.QueueOf(s.Queues,
+		"arn:aws:sqs:eu-central-1:1:S-control"); name != port.Control || err != nil {
 		t.Errorf("%q %v", name, err)
 	}
 	for _, arn := range []string{"arn:aws:sqs:eu-central-1:1:other", "", "arn:"} {
@@ -326,7 +327,8 @@ func TestPeers(t *testing.T) {
 	if len(s.Senders) != 1 || !slices.Equal(s.Senders["shipping"], []string{"AROASHIP", "AROASHIP2"}) {
 		t.Errorf("replies come from %v", s.Senders)
 	}
-	if name, err := deployment.QueueOf(s.Queues, "arn:aws:sqs:eu-central-1:1:Cut-off-X"); name != port.Requests("mail") || err != nil {
+	if name, err := deployment.QueueOf(s.Queues,
+		"arn:aws:sqs:eu-central-1:1:Cut-off-X"); name != port.Requests("mail") || err != nil {
 		t.Errorf("%q %v", name, err)
 	}
 	env[deployment.VarAgents] = deployment.Peers("S-Requests", []deployment.Peer{

@@ -198,7 +198,8 @@ func TestLostAnswerOfALedger(t *testing.T) {
 			t.Errorf("%s: %v", state, err)
 		}
 	}
-	if err := f.ledger.Move(context.Background(), port.LedgerEntry{Key: "k", State: "done", Version: 1}); !errors.Is(err, port.ErrConflict) {
+	if err := f.ledger.Move(context.Background(),
+		port.LedgerEntry{Key: "k", State: "done", Version: 1}); !errors.Is(err, port.ErrConflict) {
 		t.Errorf("an old move: %v", err)
 	}
 }

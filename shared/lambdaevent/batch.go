@@ -104,7 +104,8 @@ func (b *batch) nack(ctx context.Context, queue Queue, back []port.Extension, lo
 	}
 	if err != nil {
 		log.WarnContext(ctx,
-			"messages that are returned to the queue come again only when their visibility timeout has passed", "queue", b.queueARN, "messages", len(back), "error", err)
+			"messages that are returned to the queue come again only when their "+
+				"visibility timeout has passed", "queue", b.queueARN, "messages", len(back), "error", err)
 	}
 }
 

@@ -227,7 +227,8 @@ func TestRefusedSubmissionKeepsItsSender(t *testing.T) {
 }
 
 func TestNewerSchemaIsGivenBack(t *testing.T) {
-	if _, err := message.DecodeSubmit([]byte(`{"schema":2,"orderId":"o-1","order":[],"new":1}`)); !errors.Is(err, message.ErrNewer) || errors.Is(err, message.ErrUnreadable) {
+	if _, err := message.DecodeSubmit([]byte(`{"schema":2,"orderId":"o-1","order":[],"new":1}`)); !errors.Is(
+		err, message.ErrNewer) || errors.Is(err, message.ErrUnreadable) {
 		t.Errorf("submit: %v", err)
 	}
 	data := []byte(`{"schema":2,"task":{"id":7}}`) // of another type, even

@@ -142,7 +142,8 @@ func TestAlertOfAnUndo(t *testing.T) {
 	} {
 		p := &topic{}
 		a.Kind = c.kind
-		if err := sns.New(p.Publish, "t", 0).Send(context.Background(), a.For("Shop", "--stack Shop")); err != nil {
+		if err := sns.New(p.Publish, "t", 0).Send(context.Background(),
+			a.For("Shop", "--stack Shop")); err != nil {
 			t.Fatal(err)
 		}
 		var byProtocol map[string]string

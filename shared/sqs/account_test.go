@@ -65,7 +65,8 @@ func makeQueues(t *testing.T, client *awssqs.Client, prefix string, queues []que
 			t.Fatal(err)
 		}
 		t.Cleanup(func() {
-			if _, err := client.DeleteQueue(ctx, &awssqs.DeleteQueueInput{QueueUrl: made.QueueUrl}); err != nil {
+			if _, err := client.DeleteQueue(ctx,
+				&awssqs.DeleteQueueInput{QueueUrl: made.QueueUrl}); err != nil {
 				t.Logf("queue %s is left behind: %v", *made.QueueUrl, err)
 			}
 		})

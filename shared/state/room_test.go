@@ -502,7 +502,8 @@ func TestTheReserveCountsEveryMember(t *testing.T) {
 	zero = nil
 	look("answers", reflect.ValueOf(longest.Steps[0].Answers))
 	look("output", reflect.ValueOf(longest.Steps[0].Output))
-	if want := []string{"answers Verdicts Accepted", "answers Verdicts By", "answers Verdicts Note"}; !slices.Equal(zero, want) {
+	if want := []string{"answers Verdicts Accepted", "answers Verdicts By",
+		"answers Verdicts Note"}; !slices.Equal(zero, want) {
 		t.Errorf("of answers it leaves out %q, want %q", zero, want)
 	}
 }

@@ -373,7 +373,8 @@ func (s *Store) Target(ctx context.Context, workflow, hash string, latest bool) 
 	switch {
 	case errors.As(err, &broken):
 		return core.Target{Absent: fmt.Sprintf(
-			"the workflow %q is there, and its file cannot be used: %s; fix the file, then repeat the command", workflow, broken.Problem)}, nil
+			"the workflow %q is there, and its file cannot be used: %s; fix the file, "+
+				"then repeat the command", workflow, broken.Problem)}, nil
 	case errors.Is(err, ErrUnknownWorkflow):
 		return core.Target{Absent: fmt.Sprintf(
 			"no workflow %q is deployed any more; deploy it, then repeat the command", workflow)}, nil

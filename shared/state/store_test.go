@@ -216,7 +216,8 @@ func TestDefinitionsAreStoredBeforeTheyArePinned(t *testing.T) {
 	if _, err := s.Current(ctx, "missing"); !errors.Is(err, state.ErrUnknownWorkflow) {
 		t.Errorf("%v", err)
 	}
-	if broken := (&state.BrokenWorkflow{Name: "order", Problem: "it has no steps"}).Error(); broken != `workflow "order" is broken: it has no steps` {
+	if broken := (&state.BrokenWorkflow{Name: "order",
+		Problem: "it has no steps"}).Error(); broken != `workflow "order" is broken: it has no steps` {
 		t.Error(broken)
 	}
 	d, err := s.Current(ctx, "order")

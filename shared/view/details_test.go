@@ -123,12 +123,14 @@ func TestAcceptsLater(t *testing.T) {
 
 func TestInputs(t *testing.T) {
 	task, def := stopped(0)
-	if got := view.Detailed(task, def, json.RawMessage(`{"card":"c-1"}`), t0.Std()).Steps[0].Input; string(got) != `{"card":"c-1"}` {
+	if got := view.Detailed(task, def, json.RawMessage(`{"card":"c-1"}`),
+		t0.Std()).Steps[0].Input; string(got) != `{"card":"c-1"}` {
 		t.Errorf("%s", got)
 	}
 	task.Steps[0] = core.Step{Name: "charge", State: core.Pending}
 	task.ProcessState, task.Phase = core.Processing, ""
-	if got := view.Detailed(task, def, json.RawMessage(`{"card":"c-1"}`), t0.Std()).Steps[0].Input; got != nil {
+	if got := view.Detailed(task, def, json.RawMessage(`{"card":"c-1"}`),
+		t0.Std()).Steps[0].Input; got != nil {
 		t.Errorf("no agent was asked yet: %s", got)
 	}
 }

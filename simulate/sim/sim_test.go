@@ -118,7 +118,8 @@ func TestWhatIsRun(t *testing.T) {
 		sim.Only(t, name)); len(only.FaultsByKind) != 1 || only.FaultsByKind[name] == 0 {
 		t.Errorf("of %s alone: %v", name, only.FaultsByKind)
 	}
-	if short := sim.Check(t, transfer, sim.Seeds(1_000_000), sim.Corpus(""), sim.For(time.Nanosecond)); short.Seeds > 1000 {
+	if short := sim.Check(t, transfer, sim.Seeds(1_000_000), sim.Corpus(""),
+		sim.For(time.Nanosecond)); short.Seeds > 1000 {
 		t.Errorf("%d seeds in no time", short.Seeds)
 	}
 }

@@ -81,7 +81,8 @@ func measureFloorAndThroughput(ctx context.Context, o options, dir string, f *fi
 	f.FloorOrdersPerS, f.OrdersPerS, f.RatioToFloor = load.Median(floors), load.Median(ours),
 		load.Median(ratios)
 	fmt.Fprintf(w,
-		"throughput              %10.0f orders/s, floor %.0f, ratio %.2f (%d orders × %d, %d at a time, %v)\n",
+		"throughput              %10.0f orders/s, floor %.0f, ratio %.2f (%d orders × %d, "+
+			"%d at a time, %v)\n",
 		f.OrdersPerS, f.FloorOrdersPerS, f.RatioToFloor, o.orders, o.repeats, o.concurrency, rounded(ours))
 	return errors.Join(s.Close(), bare.Close())
 }
@@ -233,7 +234,8 @@ func fill(ctx context.Context, dir string, n int, prefix string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := load.Run(n, 512, func(i int) error { return one(ctx, s, fmt.Sprintf("%s-%d", prefix, i)) }); err != nil {
+	if _, err := load.Run(n, 512,
+		func(i int) error { return one(ctx, s, fmt.Sprintf("%s-%d", prefix, i)) }); err != nil {
 		return err
 	}
 	return s.Close()

@@ -68,7 +68,8 @@ func TestPromisedAliases(t *testing.T) {
 	for _, p := range typesOf {
 		if !used[p] {
 			t.Errorf(
-				"docs/architecture.md says that types of %s are promised, but no promised package exports one", p)
+				"docs/architecture.md says that types of %s are promised, but no promised "+
+					"package exports one", p)
 		}
 	}
 }

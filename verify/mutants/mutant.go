@@ -48,8 +48,9 @@ func Offline() []Mutant {
 
 // The rules of the protocol, the invariants, the rules of docs/aws-rules.md, and, where none of them
 // speaks of it, the room.
-var wellNamed = regexp.MustCompile(`^(P([1-9]|9a|12a|1[0-9]|2[0-9]|22a|23a|3[0-9]|4[0-689]|5[0-2])|I([1-9]|1[0-9]|2[01])|A[1-9][0-9]?|` +
-	`api|bulk|cli|client|codec|console|diagram|httpagent|infra|schedule|sns|sqlite|sqs|wiring|workflow)(-[a-z0-9]+)+$`)
+var wellNamed = regexp.MustCompile(
+	`^(P([1-9]|9a|12a|1[0-9]|2[0-9]|22a|23a|3[0-9]|4[0-689]|5[0-2])|I([1-9]|1[0-9]|2[01])|A[1-9][0-9]?|` +
+		`api|bulk|cli|client|codec|console|diagram|httpagent|infra|schedule|sns|sqlite|sqs|wiring|workflow)(-[a-z0-9]+)+$`)
 
 // Check says what is wrong with a list of mutants, whatever the sources are.
 func Check(all []Mutant) error {
@@ -59,15 +60,21 @@ func Check(all []Mutant) error {
 		m := &all[i]
 		switch {
 		case !wellNamed.MatchString(m.Name):
-			problems = append(problems, fmt.Errorf("mutant %q: its name must begin with a rule or an invariant, as in P21-no-quiet-time", m.Name))
+			problems = append(problems,
+				fmt.Errorf(
+					"mutant %q: its name must begin with a rule or an invariant, as in P21-no-quiet-time",
+					m.Name))
 		case seen[m.Name]:
 			problems = append(problems, fmt.Errorf("mutant %s is listed twice", m.Name))
 		case m.File == "" || m.Func == "" || m.Old == "" || m.Old == m.New:
-			problems = append(problems, fmt.Errorf("mutant %s: it needs a file, a function, an old text, and another new one", m.Name))
+			problems = append(problems,
+				fmt.Errorf("mutant %s: it needs a file, a function, an old text, and another new one",
+					m.Name))
 		}
 		seen[m.Name] = true
 		if len(roomOf(m).Packages) == 0 {
-			problems = append(problems, fmt.Errorf("mutant %s: no room of rooms.go has %s", m.Name, m.Package()))
+			problems = append(problems, fmt.Errorf("mutant %s: no room of rooms.go has %s", m.Name,
+				m.Package()))
 		}
 	}
 	return errors.Join(problems...)

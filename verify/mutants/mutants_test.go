@@ -59,8 +59,8 @@ func TestEveryRuleHasAMutant(t *testing.T) {
 	}
 }
 
-// One mutant that does not compile keeps all of them from being tried. `make mutants-changed` finds what this compiles in
-// Go's cache.
+// One mutant that does not compile keeps all of them from being tried. `make mutants-changed` finds what this
+// compiles in Go's cache.
 func TestEveryMutantCompiles(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles half of the module; `make mutants-changed` does so too")
@@ -74,7 +74,8 @@ func TestEveryMutantCompiles(t *testing.T) {
 	for i := range all {
 		folders["./"+all[i].Package()] = true
 	}
-	build := exec.Command("go", slices.Concat([]string{"build", "-overlay", overlay}, slices.Sorted(maps.Keys(folders)))...)
+	build := exec.Command("go", slices.Concat([]string{"build", "-overlay", overlay},
+		slices.Sorted(maps.Keys(folders)))...)
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
@@ -135,7 +136,8 @@ func TestWoven(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for mutant, want := range map[string]string{"": "2 5", "P1-one": "-2 5", "P1-two": "2 10", "P1-three": "2 5", "P1-none": "panic: no such mutant: P1-none"} {
+	for mutant, want := range map[string]string{"": "2 5", "P1-one": "-2 5", "P1-two": "2 10",
+		"P1-three": "2 5", "P1-none": "panic: no such mutant: P1-none"} {
 		run := exec.Command(program)
 		run.Env = append(os.Environ(), mutants.Variable+"="+mutant)
 		out, _ := run.CombinedOutput()
@@ -171,7 +173,8 @@ func TestWhatDoesNotFitIsRefused(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		write(t, filepath.Join(dir, "main.go"), sample)
-		_, err := mutants.Weave(dir, t.TempDir(), []mutants.Mutant{{Name: "P1-x", File: "main.go", Func: tt.fun, Old: tt.old, New: "panic(0)"}})
+		_, err := mutants.Weave(dir, t.TempDir(),
+			[]mutants.Mutant{{Name: "P1-x", File: "main.go", Func: tt.fun, Old: tt.old, New: "panic(0)"}})
 		if err == nil || !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -188,7 +191,8 @@ func TestWhatDoesNotFitIsRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := mutants.Check([]mutants.Mutant{good, good}); err == nil || !strings.Contains(err.Error(), "twice") {
+	if err := mutants.Check([]mutants.Mutant{good, good}); err == nil ||
+		!strings.Contains(err.Error(), "twice") {
 		t.Error(err)
 	}
 }
@@ -232,7 +236,8 @@ func TestReliabilityNamesWhatExists(t *testing.T) {
 			t.Errorf("there is no mutant %s", name)
 		}
 	}
-	for _, want := range []string{fmt.Sprintf("in %d ways", counted), fmt.Sprintf("noticed. %d more", equivalent)} {
+	for _, want := range []string{fmt.Sprintf("in %d ways", counted),
+		fmt.Sprintf("noticed. %d more", equivalent)} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("it does not say %q", want)
 		}

@@ -14,8 +14,8 @@ type lexeme struct {
 	text string
 }
 
-// lexemes returns the tokens of a text, whatever its layout is: the end of a line counts as the semicolon that it
-// stands for, comments and a comma or semicolon before a closing bracket do not count.
+// lexemes returns the tokens of a text, whatever its layout is: the end of a line counts as the semicolon
+// that it stands for, comments and a comma or semicolon before a closing bracket do not count.
 func lexemes(text string) []lexeme {
 	file := token.NewFileSet().AddFile("", -1, len(text))
 	var s scanner.Scanner
@@ -44,8 +44,8 @@ func lexemes(text string) []lexeme {
 	}
 }
 
-// occurrences returns where the old text stands in the source, however the lines are broken. A text that is no row of
-// tokens, such as a part of a string, is looked for as it is.
+// occurrences returns where the old text stands in the source, however the lines are broken. A text that is
+// no row of tokens, such as a part of a string, is looked for as it is.
 func occurrences(source, old string) (found []place) {
 	in, want := lexemes(source), lexemes(strings.TrimSpace(old))
 	same := func(a, b lexeme) bool { return a.kind == b.kind && a.text == b.text }

@@ -11,7 +11,10 @@ var Unsimulated = map[string]string{
 }
 
 const (
-	madeOfTheTask   = "The Supervisor makes this event of the very task that it decides on, so that the condition is always true there. It guards the core against another caller."
-	noBadSubmission = "Submissions that cannot be read and still say who sent them are not in the simulation: its queues hold what real senders send, and bytes that cannot be read."
-	freeShare       = "Which share of its spread a wait gets is left open: the model takes any that lies within it, none included."
+	madeOfTheTask = "The Supervisor makes this event of the very task that it decides on, so that the " +
+		"condition is always true there. It guards the core against another caller."
+	noBadSubmission = "Submissions that cannot be read and still say who sent them are not in the " +
+		"simulation: its queues hold what real senders send, and bytes that cannot be read."
+	freeShare = "Which share of its spread a wait gets is left open: the model takes any that lies " +
+		"within it, none included."
 )

@@ -17,15 +17,16 @@ import (
 // Variable names the mutant that a woven program is to be; absent or empty: none.
 const Variable = "STEPKEEPER_MUTANT"
 
-// ReachedVariable names a file, for a woven program that is no mutant: it adds the name of each mutant whose function it
-// has reached.
+// ReachedVariable names a file, for a woven program that is no mutant: it adds the name of each mutant whose
+// function it has reached.
 const ReachedVariable = "STEPKEEPER_MUTANTS_REACHED"
 
-// Weave writes patched copies of the sources under root into the folder, with the overlay file for
-// `go test -overlay`, and answers that file. It refuses all where one mutant does not fit. The copies depend on the set
-// of mutants, not on their order, so that what was compiled once is found in Go's cache.
+// Weave writes patched copies of the sources under root into the folder, with the overlay file for `go test
+// -overlay`, and answers that file. It refuses all where one mutant does not fit. The copies depend on the
+// set of mutants, not on their order, so that what was compiled once is found in Go's cache.
 func Weave(root, folder string, all []Mutant) (overlay string, err error) {
-	all = slices.SortedFunc(slices.Values(all), func(a, b Mutant) int { return strings.Compare(a.Name, b.Name) })
+	all = slices.SortedFunc(slices.Values(all),
+		func(a, b Mutant) int { return strings.Compare(a.Name, b.Name) })
 	if root, err = filepath.Abs(root); err != nil {
 		return "", err
 	}
@@ -196,13 +197,15 @@ func (p *patch) mutate(all []Mutant) error {
 		}
 		name := fmt.Sprintf("%s_mutant%d", f.Name.Name, n)
 		body := p.source[p.offset(f.Body.Pos()):at.from] + m.New + p.source[at.to:p.offset(f.Body.End())]
-		p.copies = append(p.copies, fmt.Sprintf("// %s\n%s%s%s%s\n", m.Name, p.between(f.Pos(), f.Name.Pos()), name, p.between(f.Name.End(), f.Body.Pos()), body))
+		p.copies = append(p.copies, fmt.Sprintf("// %s\n%s%s%s%s\n", m.Name, p.between(f.Pos(), f.Name.Pos()),
+			name, p.between(f.Name.End(), f.Body.Pos()), body))
 		ways[f] = append(ways[f], fmt.Sprintf("case %d: %s", n, p.call(f, name)))
 		numbers[f] = append(numbers[f], strconv.Itoa(n))
 	}
 	for f, cases := range ways {
 		at := p.offset(f.Body.Lbrace) + 1
-		p.edits = append(p.edits, edit{place{at, at}, " switch mutantAt(" + strings.Join(numbers[f], ", ") + ") { " + strings.Join(cases, "; ") + " };"})
+		p.edits = append(p.edits, edit{place{at, at}, " switch mutantAt(" + strings.Join(numbers[f], ", ") +
+			") { " + strings.Join(cases, "; ") + " };"})
 		p.nameArguments(f)
 	}
 	return errors.Join(problems...)
@@ -222,14 +225,18 @@ func (p *patch) find(m *Mutant) (f *ast.FuncDecl, at place, err error) {
 				continue // several functions may be called init
 			}
 			if p.source[m.At:m.At+len(m.Old)] != m.Old {
-				return nil, place{}, fmt.Errorf("mutant %s: its old text does not stand at byte %d of %s; draw the mutant again", m.Name, m.At, m.File)
+				return nil, place{},
+					fmt.Errorf(
+						"mutant %s: its old text does not stand at byte %d of %s; draw the mutant again",
+						m.Name, m.At, m.File)
 			}
 			return f, place{m.At, m.At + len(m.Old)}, nil
 		}
 		found := occurrences(p.source[begin:end], m.Old)
 		if len(found) != 1 {
-			return nil, place{}, fmt.Errorf("mutant %s: its old text occurs %d times in %s of %s, and must occur once; "+
-				"the code has changed: change the mutant with it", m.Name, len(found), m.Func, m.File)
+			return nil, place{},
+				fmt.Errorf("mutant %s: its old text occurs %d times in %s of %s, and must occur once; "+
+					"the code has changed: change the mutant with it", m.Name, len(found), m.Func, m.File)
 		}
 		return f, place{begin + found[0].from, begin + found[0].to}, nil
 	}
@@ -309,7 +316,8 @@ func arguments(f *ast.FuncDecl) []argument {
 func (p *patch) nameArguments(f *ast.FuncDecl) {
 	for i, a := range arguments(f) {
 		if a.name == "" || a.name == "_" {
-			p.edits = append(p.edits, edit{place{p.offset(a.at), p.offset(a.end)}, fmt.Sprintf("mutantArg%d ", i)})
+			p.edits = append(p.edits,
+				edit{place{p.offset(a.at), p.offset(a.end)}, fmt.Sprintf("mutantArg%d ", i)})
 		}
 	}
 	if f.Recv == nil {
@@ -320,7 +328,8 @@ func (p *patch) nameArguments(f *ast.FuncDecl) {
 		at := p.offset(f.Recv.List[0].Pos())
 		p.edits = append(p.edits, edit{place{at, at}, "mutantReceiver "})
 	case names[0].Name == "_":
-		p.edits = append(p.edits, edit{place{p.offset(names[0].Pos()), p.offset(names[0].End())}, "mutantReceiver"})
+		p.edits = append(p.edits, edit{place{p.offset(names[0].Pos()), p.offset(names[0].End())},
+			"mutantReceiver"})
 	}
 }
 

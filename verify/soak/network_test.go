@@ -121,7 +121,8 @@ func TestNetworkFaults(t *testing.T) {
 				if what == held { // the service was called, and the answer was on its way
 					continue
 				}
-				for end := time.Now().Add(30 * time.Second); c.calls.Load() < (n+1)*want.calls; time.Sleep(5 * time.Millisecond) {
+				for end := time.Now().Add(30 * time.Second); c.calls.Load() < (n+
+					1)*want.calls; time.Sleep(5 * time.Millisecond) {
 					if time.Now().After(end) {
 						t.Fatalf("the service was called %d times, want %d", c.calls.Load(), (n+1)*want.calls)
 					}

@@ -106,7 +106,8 @@ func (s *site) files(o Options) error {
 			return err
 		}
 	}
-	if err := errors.Join(shifted.Set(s.file("engine.clock"), 0), shifted.Set(s.file("agents.clock"), 0)); err != nil {
+	if err := errors.Join(shifted.Set(s.file("engine.clock"), 0),
+		shifted.Set(s.file("agents.clock"), 0)); err != nil {
 		return err
 	}
 	for _, name := range outside {

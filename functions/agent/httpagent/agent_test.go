@@ -364,7 +364,8 @@ func TestTheCheckedAddressIsDialled(t *testing.T) {
 	}
 	dialled = nil
 	mixed := names{ips: []netip.Addr{netip.MustParseAddr("93.184.216.34"), netip.MustParseAddr("10.0.0.1")}}
-	if _, err := guardedDial(Allow{}, mixed, dial)(context.Background(), "tcp", "shop.example:443"); !errors.Is(err, ErrAddress) || len(dialled) > 0 {
+	if _, err := guardedDial(Allow{}, mixed, dial)(context.Background(), "tcp",
+		"shop.example:443"); !errors.Is(err, ErrAddress) || len(dialled) > 0 {
 		t.Errorf("one refused address: error %v, dialled %v", err, dialled)
 	}
 }

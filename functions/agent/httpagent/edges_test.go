@@ -27,14 +27,17 @@ func TestEdgesOfAnAgent(t *testing.T) {
 	for file, want := range map[string]string{ // "" where it is accepted
 		"payment: {url: 'https://a.example', concurrency: 1, batch: 1, maxResponse: 1}":          "",
 		"payment: {url: 'https://a.example', concurrency: 10000, batch: 10, maxResponse: 16MiB}": "",
-		"payment: {url: 'https://a.example', concurrency: 10001}":                                "concurrency is 10001",
-		"payment: {url: 'https://a.example', batch: -1}":                                         "batch is -1",
-		"payment: {url: 'https://a.example', maxResponse: 16777217}":                             "maxResponse is 16777217",
-		"payment: {url: 'https://a.example', maxResponse: -1}":                                   "no size",
-		"payment: {url: 'https://a.example', maxResponse: 1GiB}":                                 "no size",
-		"payment: {url: 'https://a.example', maxResponse: KiB}":                                  "no size",
-		"payment: {url: 'https://a.example', timeout: -1s}":                                      "timeout is -1s",
-		long + ": {url: 'https://a.example'}":                                                    "",
+		"payment: {url: 'https://a.example', " +
+			"concurrency: 10001}": "concurrency is 10001",
+		"payment: {url: 'https://a.example', batch: -1}": "batch is -1",
+		"payment: {url: 'https://a.example', " +
+			"maxResponse: 16777217}": "maxResponse is 16777217",
+		"payment: {url: 'https://a.example', maxResponse: -1}":   "no size",
+		"payment: {url: 'https://a.example', maxResponse: 1GiB}": "no size",
+		"payment: {url: 'https://a.example', maxResponse: KiB}":  "no size",
+		"payment: {url: " +
+			"'https://a.example', timeout: -1s}": "timeout is -1s",
+		long + ": {url: 'https://a.example'}": "",
 		long +
 			"a: {url: 'https://a.example'}": "the name must be",
 		"1a: {url: 'https://a.example'}":                                             "the name must be",
@@ -42,30 +45,37 @@ func TestEdgesOfAnAgent(t *testing.T) {
 		"payment: {url: 'https://a.example', operations: {" + long + long +
 			"a: {}}}": "the name must be letters",
 		"payment: {url: 'https://a.example', operations: {a: {output: ignore}, b: {output: json}}}": "",
-		"payment: {external: true}":                                                            "",
-		"payment: {external: true, operations: {a: {}}}":                                       "external means",
-		"payment: {external: true, headers: {A: b}}":                                           "external means",
-		`payment: {url: 'https://a.example', headers: {X-A: "a\tb~"}}`:                         "",
-		`payment: {url: 'https://a.example', headers: {X-A: "a\x7f"}}`:                         "characters that a header cannot have",
-		`payment: {url: 'https://a.example', headers: {X-A: "a\x1f"}}`:                         "characters that a header cannot have",
-		`payment: {url: 'https://a.example', headers: {"X A": b}}`:                             "characters that a header cannot have",
-		"payment: {url: 'https://a.example', headers: {x-stepkeeper-task: b}}":                 "is set by the agent itself",
-		"payment: {url: 'https://a.example', headers: {traceparent: b}}":                       "is set by the agent itself",
-		"payment: {url: 'https://a.example', headers: {host: b}}":                              "is set by the agent itself",
-		"payment: {url: 'https://a.example', headers: {content-length: '1'}}":                  "is set by the agent itself",
-		"payment: {url: 'https://a.example', headers: {cookie: b}}":                            "is a secret",
-		"payment: {url: 'https://a.example', headers: {proxy-authorization: b}}":               "is a secret",
-		"payment: {url: 'https://a.example', headers: {authorization: 'Bearer ${env:NO}'}}":    "variable NO is not set",
-		"payment: {url: 'https://a.example', headers: {authorization: 'Bearer ${env:EMPTY}'}}": "variable EMPTY is not set",
-		"payment: {url: 'https://a.example', headers: {authorization: '${TOKEN}'}}":            "write ${env:NAME}",
-		"payment: {url: '${env:NO}'}":                                                          "url: the environment variable NO is not set",
-		"payment: {url: 'https://a.example/?b=c'}":                                             "a query or a fragment",
-		"payment: {url: 'https://a.example/#c'}":                                               "a query or a fragment",
-		"payment: {url: 'a.example'}":                                                          "url is no address",
-		"payment: {url: 'https:///a'}":                                                         "url is no address",
-		"payment: {url: 'https://A.example', allow: {hosts: [b.example, a.EXAMPLE]}}":          "",
-		"payment: {url: 'http://a.example', insecure: true}":                                   "",
-		"payment: {url: 'https://10.0.0.1', allow: {privateAddresses: true}}":                  "",
+		"payment: {external: true}":                                    "",
+		"payment: {external: true, operations: {a: {}}}":               "external means",
+		"payment: {external: true, headers: {A: b}}":                   "external means",
+		`payment: {url: 'https://a.example', headers: {X-A: "a\tb~"}}`: "",
+		`payment: {url: 'https://a.example', headers: {X-A: "a\x7f"}}`: "characters that a header cannot have",
+		`payment: {url: 'https://a.example', headers: {X-A: "a\x1f"}}`: "characters that a header cannot have",
+		`payment: {url: 'https://a.example', headers: {"X A": b}}`:     "characters that a header cannot have",
+		"payment: {url: 'https://a.example', headers: " +
+			"{x-stepkeeper-task: b}}": "is set by the agent itself",
+		"payment: {url: 'https://a.example', " +
+			"headers: {traceparent: b}}": "is set by the agent itself",
+		"payment: {url: 'https://a.example', " +
+			"headers: {host: b}}": "is set by the agent itself",
+		"payment: {url: 'https://a.example', headers: " +
+			"{content-length: '1'}}": "is set by the agent itself",
+		"payment: {url: 'https://a.example', headers: {cookie: b}}":              "is a secret",
+		"payment: {url: 'https://a.example', headers: {proxy-authorization: b}}": "is a secret",
+		"payment: {url: 'https://a.example', headers: {authorization: " +
+			"'Bearer ${env:NO}'}}": "variable NO is not set",
+		"payment: {url: 'https://a.example', headers: {authorization: " +
+			"'Bearer ${env:EMPTY}'}}": "variable EMPTY is not set",
+		"payment: {url: 'https://a.example', headers: " +
+			"{authorization: '${TOKEN}'}}": "write ${env:NAME}",
+		"payment: {url: '${env:NO}'}":                                                 "url: the environment variable NO is not set",
+		"payment: {url: 'https://a.example/?b=c'}":                                    "a query or a fragment",
+		"payment: {url: 'https://a.example/#c'}":                                      "a query or a fragment",
+		"payment: {url: 'a.example'}":                                                 "url is no address",
+		"payment: {url: 'https:///a'}":                                                "url is no address",
+		"payment: {url: 'https://A.example', allow: {hosts: [b.example, a.EXAMPLE]}}": "",
+		"payment: {url: 'http://a.example', insecure: true}":                          "",
+		"payment: {url: 'https://10.0.0.1', allow: {privateAddresses: true}}":         "",
 	} {
 		_, err := Parse([]byte("agents: {"+file+"}"), env("TOKEN", "t0ken", "EMPTY", ""))
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {

@@ -486,7 +486,8 @@ func TestTheOutcomeIsWrittenAgain(t *testing.T) {
 					field.want, conflicts, r, e, err)
 			}
 		}
-		if logged := strings.Contains(b.log.String(), "could not be written"); logged != (want == worker.StateStarted) {
+		if logged := strings.Contains(b.log.String(),
+			"could not be written"); logged != (want == worker.StateStarted) {
 			t.Errorf("%d conflicts: logged %v", conflicts, logged)
 		}
 	}

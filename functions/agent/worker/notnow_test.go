@@ -248,7 +248,8 @@ func TestNotYetIsAProof(t *testing.T) {
 			r.NoEffect != pivot {
 			t.Errorf("%s %+v, without effect %v", r.Outcome, r.Error, r.NoEffect)
 		}
-		if r := b.asked("o-1", change, func(q *message.Request) { q.Attempt = 2 }); r.Outcome != core.OutcomeDone || calls != 2 {
+		if r := b.asked("o-1", change,
+			func(q *message.Request) { q.Attempt = 2 }); r.Outcome != core.OutcomeDone || calls != 2 {
 			t.Errorf("%s %+v after %d calls", r.Outcome, r.Error, calls)
 		}
 	}

@@ -36,7 +36,8 @@ func (b *bench) ask(n int, stopBy time.Duration) {
 		req := request(b.clock.Now())
 		req.StopBy = req.ClaimedAt.Add(core.DurationOf(stopBy))
 		req.Timeout = core.DurationOf(stopBy)
-		if err := b.queue("requests-payment").Send(context.Background(), []port.Message{{Value: req}})[0]; err != nil {
+		if err := b.queue("requests-payment").Send(context.Background(),
+			[]port.Message{{Value: req}})[0]; err != nil {
 			b.t.Fatal(err)
 		}
 	}

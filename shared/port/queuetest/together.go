@@ -115,7 +115,8 @@ func (s *suite) exchange(handle func(q port.Queue, deliveries []port.Delivery,
 	for sender := range senders {
 		done.Go(func() {
 			for i := range each {
-				if err := q.Send(s.ctx, []port.Message{text(fmt.Sprintf("%d/%d", sender, i))})[0]; err != nil {
+				if err := q.Send(s.ctx,
+					[]port.Message{text(fmt.Sprintf("%d/%d", sender, i))})[0]; err != nil {
 					s.Errorf("Send: %v", err)
 				}
 			}

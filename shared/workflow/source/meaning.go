@@ -296,7 +296,8 @@ func (b *builder) long(i int) {
 	case s.Grade != core.Fenced && s.Undo != nil:
 		b.report.warn(where,
 			fmt.Sprintf(
-				"the undo of step %s waits for up to %s after its claim, since its service has no fence (P21)", s.Name, long),
+				"the undo of step %s waits for up to %s after its claim, since its "+
+					"service has no fence (P21)", s.Name, long),
 			"shorten maxDuration, or use grade: fenced where the service refuses a do after its undo")
 	}
 }

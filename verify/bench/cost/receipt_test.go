@@ -116,7 +116,8 @@ func TestTheReceiptMeetsTheMeasurements(t *testing.T) {
 			// differs from one measurement to the next
 			lambda := math.Abs(
 				totals.SchedulerGBms-want.SchedulerGBms) / 1000 * prices.Prices[cost.LambdaTime].Of(1e6)
-			if off := math.Abs(dollars-r.DollarsPerMillion[measured]) - lambda; off > c.bound*r.DollarsPerMillion[measured] {
+			if off := math.Abs(
+				dollars-r.DollarsPerMillion[measured]) - lambda; off > c.bound*r.DollarsPerMillion[measured] {
 				t.Errorf("%s: $%.3f a million, measured $%.3f\n got %+v\nwant %+v", measured, dollars,
 					r.DollarsPerMillion[measured], totals, want)
 			}

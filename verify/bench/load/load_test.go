@@ -105,7 +105,8 @@ func TestContestantThatEndsIsAnError(t *testing.T) {
 func TestServeRejectsWhatIsNoRequest(t *testing.T) {
 	for _, line := range []string{"x", `{"prefix":"a","orders":0,"concurrency":1}`,
 		`{"prefix":"a","orders":1,"concurrency":99999999}`} {
-		if err := load.Serve(strings.NewReader(line+"\n"), os.Stderr, func(string) error { return nil }); err == nil {
+		if err := load.Serve(strings.NewReader(line+"\n"), os.Stderr,
+			func(string) error { return nil }); err == nil {
 			t.Errorf("%s was measured", line)
 		}
 	}

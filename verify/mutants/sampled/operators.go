@@ -39,7 +39,8 @@ func sitesOf(fset *token.FileSet, file *ast.File, source []byte, info *types.Inf
 	f := finder{fset: fset, source: string(source), info: info, fails: map[*ast.ReturnStmt]bool{}}
 	for _, d := range file.Decls {
 		fun, ok := d.(*ast.FuncDecl)
-		if !ok || fun.Body == nil || mutants.NameOf(fun) == "" || mutants.NameOf(fun) == "main" || strings.Contains(f.of(fun.Body), "recover()") {
+		if !ok || fun.Body == nil || mutants.NameOf(fun) == "" || mutants.NameOf(fun) == "main" ||
+			strings.Contains(f.of(fun.Body), "recover()") {
 			continue
 		}
 		f.fun = fun
@@ -53,8 +54,8 @@ func (f *finder) offset(at token.Pos) int { return f.fset.Position(at).Offset }
 
 func (f *finder) of(n ast.Node) string { return f.source[f.offset(n.Pos()):f.offset(n.End())] }
 
-// add notes that the operator replaces what stands from one node to another by the text. A comparison that is the
-// condition of an if is visited twice.
+// add notes that the operator replaces what stands from one node to another by the text. A comparison that is
+// the condition of an if is visited twice.
 func (f *finder) add(operator string, from, to ast.Node, text string) {
 	s := site{operator, mutants.NameOf(f.fun), f.offset(from.Pos()), f.offset(to.End()), text}
 	if !slices.Contains(f.sites, s) {
@@ -100,7 +101,8 @@ func (f *finder) visit(n ast.Node) bool {
 			f.add("constant", n, n, other)
 		}
 	case *ast.SelectorExpr:
-		units := map[string]string{"time.Millisecond": "time.Second", "time.Second": "time.Millisecond", "time.Minute": "time.Second", "time.Hour": "time.Minute"}
+		units := map[string]string{"time.Millisecond": "time.Second", "time.Second": "time.Millisecond",
+			"time.Minute": "time.Second", "time.Hour": "time.Minute"}
 		if other := units[f.of(n)]; other != "" {
 			f.add("constant", n, n, other)
 		}
@@ -127,8 +129,9 @@ func (f *finder) visit(n ast.Node) bool {
 	return true
 }
 
-// format is the place of a call's format, -1 for none: without its verbs it is what govet's printf reports, which go test runs
-// too. A call that refuses makes an error of it, as fmt.Errorf does: its words are no behaviour.
+// format is the place of a call's format, -1 for none: without its verbs it is what govet's printf reports,
+// which go test runs too. A call that refuses makes an error of it, as fmt.Errorf does: its words are no
+// behaviour.
 func (f *finder) format(call *ast.CallExpr) (at int, refuses bool) {
 	signature, ok := f.info.TypeOf(call.Fun).(*types.Signature)
 	if !ok || !signature.Variadic() || signature.Params().Len() < 2 {
@@ -136,7 +139,8 @@ func (f *finder) format(call *ast.CallExpr) (at int, refuses bool) {
 	}
 	at = signature.Params().Len() - 2
 	refuses = isError(f.info.TypeOf(call))
-	if v := f.info.Types[call.Args[at]].Value; v == nil || v.Kind() != constant.String || !refuses && !strings.Contains(constant.StringVal(v), "%") {
+	if v := f.info.Types[call.Args[at]].Value; v == nil || v.Kind() != constant.String || !refuses &&
+		!strings.Contains(constant.StringVal(v), "%") {
 		return -1, false
 	}
 	return at, refuses
@@ -152,8 +156,8 @@ func (f *finder) worded(e ast.Expr) (is bool) {
 	return is
 }
 
-// capacity reports a call of make that says how much will be put in: only memory depends on that. It answers the length of
-// a slice, which is more. The capacity of a channel is behaviour.
+// capacity reports a call of make that says how much will be put in: only memory depends on that. It answers
+// the length of a slice, which is more. The capacity of a channel is behaviour.
 func (f *finder) capacity(call *ast.CallExpr) (length []ast.Expr, hinted bool) {
 	if !f.info.Types[call.Fun].IsBuiltin() || f.of(call.Fun) != "make" {
 		return nil, false
@@ -167,8 +171,10 @@ func (f *finder) capacity(call *ast.CallExpr) (length []ast.Expr, hinted bool) {
 	return nil, false
 }
 
-// symmetric are functions with one result for any order of their arguments; of errors.Join only the order of lines differs.
-var symmetric = []string{"max", "min", "errors.Join", "bytes.Equal", "slices.Equal", "maps.Equal", "strings.ContainsAny", "strings.EqualFold", "subtle.ConstantTimeCompare",
+// symmetric are functions with one result for any order of their arguments; of errors.Join only the order of
+// lines differs.
+var symmetric = []string{"max", "min", "errors.Join", "bytes.Equal", "slices.Equal", "maps.Equal",
+	"strings.ContainsAny", "strings.EqualFold", "subtle.ConstantTimeCompare",
 	"m.registry.MustRegister"}
 
 // option is the name of a type of which a call takes any number, in any order.
@@ -285,10 +291,11 @@ func (f *finder) constant(n *ast.BasicLit) {
 	}
 }
 
-// arguments swaps adjacent arguments of one type. That no context is dropped needs no draw: TestContextsArePassedOn of
-// verify/importrules sees it at every call.
+// arguments swaps adjacent arguments of one type. That no context is dropped needs no draw:
+// TestContextsArePassedOn of verify/importrules sees it at every call.
 func (f *finder) arguments(call *ast.CallExpr) {
-	if _, hinted := f.capacity(call); hinted || f.wording(call) || f.info.Types[call.Fun].IsType() || slices.Contains(symmetric, f.of(call.Fun)) {
+	if _, hinted := f.capacity(call); hinted || f.wording(call) || f.info.Types[call.Fun].IsType() ||
+		slices.Contains(symmetric, f.of(call.Fun)) {
 		return
 	}
 	format, refuses := f.format(call)
@@ -301,14 +308,15 @@ func (f *finder) arguments(call *ast.CallExpr) {
 			continue
 		}
 		b := call.Args[i-1]
-		if types.Identical(types.Default(t), types.Default(f.info.TypeOf(b))) && f.of(a) != f.of(b) && (format < 0 || i != format && i-1 != format) && !f.linted(call, a) && !f.linted(call, b) {
+		if types.Identical(types.Default(t), types.Default(f.info.TypeOf(b))) && f.of(a) != f.of(b) &&
+			(format < 0 || i != format && i-1 != format) && !f.linted(call, a) && !f.linted(call, b) {
 			f.add("arguments", b, a, f.of(a)+", "+f.of(b))
 		}
 	}
 }
 
-// linted reports another package's error that errors.Is compares with: the linters of every change (staticcheck's SA1032) hold it
-// to its place.
+// linted reports another package's error that errors.Is compares with: the linters of every change
+// (staticcheck's SA1032) hold it to its place.
 func (f *finder) linted(call *ast.CallExpr, a ast.Expr) bool {
 	_, selected := a.(*ast.SelectorExpr)
 	return selected && f.of(call.Fun) == "errors.Is"
@@ -323,7 +331,8 @@ func isError(t types.Type) bool {
 // check lets go on what a check of an error ends.
 func (f *finder) check(n *ast.IfStmt) {
 	compared, ok := n.Cond.(*ast.BinaryExpr)
-	if !ok || compared.Op != token.NEQ || f.info.TypeOf(compared.X) == nil || !types.Identical(f.info.TypeOf(compared.X), errorType) || len(n.Body.List) == 0 {
+	if !ok || compared.Op != token.NEQ || f.info.TypeOf(compared.X) == nil ||
+		!types.Identical(f.info.TypeOf(compared.X), errorType) || len(n.Body.List) == 0 {
 		return
 	}
 	if last, ok := n.Body.List[len(n.Body.List)-1].(*ast.ReturnStmt); ok {
@@ -334,8 +343,8 @@ func (f *finder) check(n *ast.IfStmt) {
 	}
 }
 
-// besideError visits what is returned together with an error, but for its constants: a caller that gets an error does not
-// look at them.
+// besideError visits what is returned together with an error, but for its constants: a caller that gets an
+// error does not look at them.
 func (f *finder) besideError(n *ast.ReturnStmt) {
 	for _, e := range n.Results {
 		_, name := e.(*ast.Ident)
@@ -363,8 +372,8 @@ func (f *finder) swallowedReturn(n *ast.ReturnStmt) {
 	}
 }
 
-// kept is a lock or its end: without the race detector it is chance whether a test notices that it is missing. Or it is
-// Helper of package testing, which only changes the line that a failure names.
+// kept is a lock or its end: without the race detector it is chance whether a test notices that it is
+// missing. Or it is Helper of package testing, which only changes the line that a failure names.
 var kept = regexp.MustCompile(`\.(R?(L|Unl)ock|Helper)\(\)$`)
 
 // statements drops each of a block's statements that can be dropped alone.
@@ -403,7 +412,8 @@ func (f *finder) returnedEarly() {
 	for _, s := range f.fun.Body.List {
 		if _, last := s.(*ast.ReturnStmt); !last {
 			at := f.offset(s.Pos())
-			f.sites = append(f.sites, site{"early return", mutants.NameOf(f.fun), at, at, "if true { return " + strings.Join(zeros, ", ") + " }; "})
+			f.sites = append(f.sites, site{"early return", mutants.NameOf(f.fun), at, at,
+				"if true { return " + strings.Join(zeros, ", ") + " }; "})
 		}
 	}
 }

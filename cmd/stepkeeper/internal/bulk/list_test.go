@@ -104,7 +104,8 @@ func TestGroupsOfAPlan(t *testing.T) {
 	}) {
 		got += fmt.Sprintln(g.Would, g.Refused, g.IDs)
 	}
-	if want := "no false [e]\non with y false [c]\non with z false [b d]\nnever true [f]\nno true [a]\n"; got != want {
+	if want := "no false [e]\non with y false [c]\non with z false [b d]\nnever " +
+		"true [f]\nno true [a]\n"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

@@ -136,7 +136,8 @@ func (w *work) send(ctx context.Context, some []int) {
 		}
 		all.Go(func() {
 			defer func() { <-inFlight }()
-			if err := port.Guard(nil, "an order of a list", func() error { w.one(ctx, i); return nil }); err != nil {
+			if err := port.Guard(nil, "an order of a list",
+				func() error { w.one(ctx, i); return nil }); err != nil {
 				w.set(i, Unknown, err.Error())
 			}
 		})

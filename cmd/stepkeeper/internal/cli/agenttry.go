@@ -52,7 +52,8 @@ func newAgentTry(a *App) *cobra.Command {
 			"plain services, STEPKEEPER_LEDGER_FOLDER. --effects, --refuse and --delay are lines for sh " +
 			"that look at the service\n" +
 			"past the agent, with the key in $KEY.",
-		Example: "  stepkeeper agent test coats --do hang --undo give-back --input '{\"coat\":\"red\"}' \\\n" +
+		Example: "  stepkeeper agent test coats --do hang --undo give-back --input " +
+			"'{\"coat\":\"red\"}' \\\n" +
 			"    --effects 'curl -s localhost:9000/count?key=$KEY' --earns idempotent -- python agent.py",
 		Args: args(cobra.MinimumNArgs(1), "the agent's name, and after -- the command that starts it"),
 		RunE: func(cmd *cobra.Command, given []string) error {

@@ -45,7 +45,8 @@ func TestDeskAgent(t *testing.T) {
 		}
 		return nil, err
 	}
-	if err := agent.Serve(ctx, "desk", agent.Operations{"lend": {Run: lend}, "take-back": {Run: takeBack}}); err != nil {
+	if err := agent.Serve(ctx, "desk",
+		agent.Operations{"lend": {Run: lend}, "take-back": {Run: takeBack}}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -265,7 +265,8 @@ func (o *bulkOptions) printPlan(orders []bulk.Order, whole bool) error {
 	if a.JSON() {
 		for i := 0; i < len(orders) && whole; i++ {
 			d := &orders[i]
-			if err := a.printLine(planLine{d.OrderID, o.action.Command, d.Result == "", d.Would, true}); err != nil {
+			if err := a.printLine(planLine{d.OrderID, o.action.Command, d.Result == "", d.Would,
+				true}); err != nil {
 				return err
 			}
 		}

@@ -309,7 +309,8 @@ func TestDeadLettersAreHandled(t *testing.T) {
 		results = append(results, fmt.Sprint(l["result"], " ", l["orderId"]))
 	}
 	if got := strings.Join(results,
-		", "); got != "begun o-1, redriven o-1, missing <nil>, begun q-order, redriven q-order, refused q-refund, begun q-refund, discarded q-refund" {
+		", "); got != "begun o-1, redriven o-1, missing <nil>, begun q-order, redriven q-order, refused "+
+		"q-refund, begun q-refund, discarded q-refund" {
 		t.Error(got)
 	}
 	if strings.Contains(string(text), "4111111111111111") {

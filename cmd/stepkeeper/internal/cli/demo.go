@@ -35,9 +35,10 @@ func newDemo(a *App) *cobra.Command {
 			"order has each effect exactly once and every undone order none. The exit code is 0 only if " +
 			"that holds.\n\n" +
 			"The same seed misbehaves in the same way. --report writes the figures as JSON.",
-		Example: "  stepkeeper demo\n  stepkeeper demo --orders my-orders.jsonl --seed 7 --report report.json",
-		Args:    args(cobra.NoArgs, "no arguments, only flags"),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), o) },
+		Example: "  stepkeeper demo\n  stepkeeper demo --orders my-orders.jsonl --seed 7 " +
+			"--report report.json",
+		Args: args(cobra.NoArgs, "no arguments, only flags"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), o) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.orders, "orders", "",

@@ -140,7 +140,8 @@ func newDev(a *App) *cobra.Command {
 	f.StringVar(&o.onAlert.Webhook, "alert-webhook", "",
 		"`URL` that alerts are posted to as JSON, beside the log")
 	f.StringVar(&o.command, "alert-command", "",
-		"`program` with its arguments that is run with an alert's JSON on its standard input, without a shell")
+		"`program` with its arguments that is run with an alert's JSON on its standard "+
+			"input, without a shell")
 	f.DurationVar(&o.onAlert.Window, "alert-window", incident.DefaultWindow,
 		"how long orders that stop for the same reason are gathered before their number is reported")
 	f.DurationVar(&o.onAlert.Reminder, "alert-reminder", incident.DefaultReminder,

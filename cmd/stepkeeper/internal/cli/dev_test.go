@@ -42,7 +42,9 @@ func TestDevSaysOneLine(t *testing.T) {
 	}
 	r := dev(t.Context(), t, ready)
 	r.want(t, failure.OK)
-	if want := "stepkeeper dev ready on http://127.0.0.1:4711 (data d, checked, 2 workflows, 4 agents)\n"; r.out != want || !strings.Contains(r.err, `level=ERROR msg="to be seen" order=o-1`) || strings.Contains(r.err, "not to") {
+	if want := "stepkeeper dev ready on http://127.0.0.1:4711 (data d, checked, 2 " +
+		"workflows, 4 agents)\n"; r.out != want || !strings.Contains(r.err,
+		`level=ERROR msg="to be seen" order=o-1`) || strings.Contains(r.err, "not to") {
 		t.Errorf("%q, %q; want %q", r.out, r.err, want)
 	}
 	r = dev(t.Context(), t, ready, "--output", "json")

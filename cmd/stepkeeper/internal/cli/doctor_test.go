@@ -153,7 +153,8 @@ func TestDoctorOfAStack(t *testing.T) {
 		"ok       send: IAM allows arn:aws:iam::000000000000:role/ops to send orders and commands",
 		"ok       version: this program and the stack are (devel)",
 		"unknown  messages in flight: not checked: queue \"replies\"", "unknown  table writes: not checked: ",
-		"ok       code storage: the functions and layers of the account have 1 MB, and AWS Lambda keeps 10 MB")
+		"ok       code storage: the functions and layers of the account have 1 MB, and "+
+			"AWS Lambda keeps 10 MB")
 	w.Parts.Lambda = states{"m-intake": "Disabled"}
 	w.Parts.Outputs.Release.Messages--
 	w.Parts.Rights = ops{"explicitDeny"}.may

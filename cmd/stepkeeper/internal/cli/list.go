@@ -38,9 +38,11 @@ func newList(a *App) *cobra.Command {
 		Use:   "list",
 		Short: "List orders, newest first",
 		Long: "List orders, newest first. Without --all it shows one page of --limit orders.\n\n" +
-			"With --output json it writes JSON Lines: one order on each line, in the shape of GET /v1/orders.",
+			"With --output json it writes JSON Lines: one order on each line, in the " +
+			"shape of GET /v1/orders.",
 		Example: "  stepkeeper list --state Error --step charge-payment --code declined\n  stepkeeper " +
-			"list --state Processing --older-than 10m\n  stepkeeper list --workflow order --all --output json",
+			"list --state Processing --older-than 10m\n  stepkeeper list --workflow order " +
+			"--all --output json",
 		Args: args(cobra.NoArgs, "no arguments, only flags"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runList(cmd.Context(), o) },
 	}

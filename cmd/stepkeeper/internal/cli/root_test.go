@@ -256,7 +256,8 @@ func TestVersion(t *testing.T) {
 	}
 	built := Version{Version: "v1.2.3", Commit: "abc", Time: "2026-01-02T03:04:05Z", Go: "go1.26",
 		Platform: "linux/amd64"}
-	if got := built.String(); got != "stepkeeper v1.2.3\ncommit abc (2026-01-02T03:04:05Z)\ngo1.26 linux/amd64\n" {
+	if got := built.String(); got != "stepkeeper v1.2.3\ncommit abc (2026-01-02T03:04:05Z)\ngo1.26 "+
+		"linux/amd64\n" {
 		t.Errorf("%q", got)
 	}
 	r := call{}.run(t, "version", "--output", "json")

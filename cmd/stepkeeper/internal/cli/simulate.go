@@ -60,7 +60,8 @@ func newSimulate(a *App) *cobra.Command {
 			"done so far.\n\n" +
 			"Exit codes: 0 nothing was broken, 6 an invariant is broken, 2 wrong input, 4 no such file, 1 " +
 			"interrupted.\n\n" +
-			"--services says what the services truly offer, where that is not what the workflow declares:\n\n" +
+			"--services says what the services truly offer, where that is not what the " +
+			"workflow declares:\n\n" +
 			"  services:\n" +
 			"    payment: {grade: idempotent, latency: 200ms, slowLatency: 5s, failures: 0.05, forgets: " +
 			"10m}\n" +

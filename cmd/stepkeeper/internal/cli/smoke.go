@@ -207,7 +207,8 @@ func (a *App) warnOfRoom(ctx context.Context) {
 		fmt.Fprintf(a.Streams.Err,
 			"%s: stack %s: %s. What does not fit is throttled: its messages come back late, and may "+
 				"become dead letters.\n"+
-				"  fix: ask for a higher quota (Service Quotas: AWS Lambda, Concurrent executions), or lower "+
+				"  fix: ask for a higher quota (Service Quotas: AWS Lambda, Concurrent "+
+				"executions), or lower "+
 				"MaxConcurrency and deploy again\n",
 			a.Streams.Style().Bad("warning"), a.stack, room)
 	}

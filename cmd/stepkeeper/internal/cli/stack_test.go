@@ -286,10 +286,12 @@ func TestUnattendedAgentOnAStack(t *testing.T) {
 			t.Errorf("%v: %d warnings\n%s%s", args, n, r.out, r.err)
 		}
 	}
-	if d := decodeLines(t, run("", "list", "--output", "json").err)[0]; !strings.HasPrefix(d["warning"].(string), unknown) {
+	if d := decodeLines(t, run("", "list", "--output", "json").err)[0]; !strings.HasPrefix(
+		d["warning"].(string), unknown) {
 		t.Errorf("%v", d)
 	}
-	if d := decodeLines(t, run("", "show", "o-1", "--output", "json").out)[0]; !strings.HasPrefix(d["unchecked"].(string), unknown) {
+	if d := decodeLines(t, run("", "show", "o-1", "--output", "json").out)[0]; !strings.HasPrefix(
+		d["unchecked"].(string), unknown) {
 		t.Errorf("%v", d)
 	}
 	mappings["m-shop"] = "Enabled"

@@ -76,7 +76,8 @@ func newValidate(a *App) *cobra.Command {
 			"error;\n" +
 			"warnings alone are no failure. It prints how much of their budget the expressions use: the " +
 			"parts of the\n" +
-			"largest one, and with --order the steps of work that an evaluation for this order takes at most.",
+			"largest one, and with --order the steps of work that an evaluation for this " +
+			"order takes at most.",
 		Example: "  stepkeeper workflow validate workflows/order.yaml\n  stepkeeper workflow validate " +
 			"workflows --agents agents.yaml",
 		Args: args(cobra.MinimumNArgs(1), "a workflow file, or a folder"),

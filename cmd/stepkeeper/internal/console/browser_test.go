@@ -310,7 +310,8 @@ func TestBrowserFollows(t *testing.T) {
 	evaluate[bool](b, `document.getElementById("filter-id").focus(); document.getElementById("filter-id").value = "half"; true`)
 	b.submit("order", "o-2")
 	b.shows("1 new")
-	if got := evaluate[string](b, `document.activeElement.id + " " + document.activeElement.value`); got != "filter-id half" {
+	if got := evaluate[string](b,
+		`document.activeElement.id + " " + document.activeElement.value`); got != "filter-id half" {
 		t.Errorf("the field has lost its focus or text: %q", got)
 	}
 	b.clean("followed")

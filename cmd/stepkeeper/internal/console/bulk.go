@@ -222,7 +222,8 @@ func (s *server) begin(r *http.Request) (*running, error) {
 	s.bulks.all = append(s.bulks.all, b)
 	s.bulks.mu.Unlock()
 	go func() {
-		if err := port.Guard(nil, "the list "+b.Bulk, func() error { b.run(ctx, s.Client); return nil }); err != nil {
+		if err := port.Guard(nil, "the list "+b.Bulk,
+			func() error { b.run(ctx, s.Client); return nil }); err != nil {
 			b.ended(b.list.Report(), err)
 		}
 	}()

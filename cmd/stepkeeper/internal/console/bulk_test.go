@@ -274,7 +274,8 @@ func TestBulkOfEachKind(t *testing.T) {
 		}
 		return w.work(context.Background(), file, nil)
 	}
-	if r := run("closing", bulk.Where{"workflow": "impossible"}, bulk.Action{Command: "close"}); len(r.Fixed) != 1_100 {
+	if r := run("closing", bulk.Where{"workflow": "impossible"},
+		bulk.Action{Command: "close"}); len(r.Fixed) != 1_100 {
 		t.Errorf("%d closed, %+v", len(r.Fixed), r.Stopped)
 	}
 	if o, err := w.client.Get(context.Background(), ids("i", 1)[0]); err != nil || o.Closed.By != "ada" ||
@@ -285,10 +286,12 @@ func TestBulkOfEachKind(t *testing.T) {
 		Step: "charge", Fact: "not-happened"}); len(r.Fixed)+len(r.Refused) != 2 {
 		t.Errorf("%+v", r)
 	}
-	if r := run("moving", bulk.Where{"id": "o-000"}, bulk.Action{Command: "move", Definition: "latest"}); r.Orders != 1 || len(r.Fixed)+len(r.Refused) != 1 {
+	if r := run("moving", bulk.Where{"id": "o-000"}, bulk.Action{Command: "move",
+		Definition: "latest"}); r.Orders != 1 || len(r.Fixed)+len(r.Refused) != 1 {
 		t.Errorf("%+v", r)
 	}
-	if r := run("undoing", bulk.Where{"step": "charge", "code": "failed"}, bulk.Action{Command: "undo"}); len(r.Fixed) != 2 || !w.inState(all[0], "Compensated")() {
+	if r := run("undoing", bulk.Where{"step": "charge", "code": "failed"},
+		bulk.Action{Command: "undo"}); len(r.Fixed) != 2 || !w.inState(all[0], "Compensated")() {
 		t.Errorf("%+v", r)
 	}
 	if r := run("again", bulk.Where{"state": "compensated"}, why); len(r.Again) != 2 {

@@ -166,7 +166,8 @@ func TestMove(t *testing.T) {
 	first := target.FindStringSubmatch(page)[1]
 	deployed(strings.Replace(newer, "operation: weigh,",
 		"operation: weigh, input: {of: \"${ order.nothing.weight }\"},", 1))
-	if _, other := w.get("/orders/o-1/move?definition=" + first); target.FindStringSubmatch(other)[1] != first {
+	if _, other := w.get("/orders/o-1/move?definition=" +
+		first); target.FindStringSubmatch(other)[1] != first {
 		t.Error("another definition is compared than the address names")
 	}
 	simulated()
@@ -507,7 +508,8 @@ func TestLive(t *testing.T) {
 	defer stop()
 	wants(t, next().data, "Processing")
 	close(w.hold)
-	for e := next(); !strings.Contains(e.data, `<span class="state processed">Processed</span></h1>`); e = next() {
+	for e := next(); !strings.Contains(e.data,
+		`<span class="state processed">Processed</span></h1>`); e = next() {
 		if e.name != "" && e.name != "beat" {
 			t.Errorf("%+v", e)
 		}
@@ -753,7 +755,8 @@ func TestPagesAreSmall(t *testing.T) {
 			".svg": "image/svg+xml",
 			".txt": "text/plain; charset=utf-8",
 		}
-		if want := cmp.Or(kinds[filepath.Ext(path)], "text/html; charset=utf-8"); w.Header().Get("Content-Type") != want {
+		if want := cmp.Or(kinds[filepath.Ext(path)],
+			"text/html; charset=utf-8"); w.Header().Get("Content-Type") != want {
 			t.Errorf("%s is %q, want %s", path, w.Header().Get("Content-Type"), want)
 		}
 		var b bytes.Buffer

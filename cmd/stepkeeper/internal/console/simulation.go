@@ -63,7 +63,8 @@ func (s *simulations) of(plan client.Plan, t *client.Task, program string, at co
 	s.running = true
 	go func() {
 		var done simulation
-		if err := port.Guard(nil, "the simulation", func() error { done = simulated(plan, at); return nil }); err != nil {
+		if err := port.Guard(nil, "the simulation",
+			func() error { done = simulated(plan, at); return nil }); err != nil {
 			done = simulation{Problem: err.Error()}
 		}
 		s.mu.Lock()

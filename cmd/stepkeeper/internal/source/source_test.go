@@ -74,7 +74,8 @@ func TestRecords(t *testing.T) {
 func TestRecordsStops(t *testing.T) {
 	for _, text := range []string{"{}\n{}\n{}\n", "[{},\n{},\n{}]", "{\n}\n{\n}\n{\n}"} {
 		n := 0
-		if err := source.Records(strings.NewReader(text), func(source.Record) bool { n++; return n < 2 }); err != nil || n != 2 {
+		if err := source.Records(strings.NewReader(text),
+			func(source.Record) bool { n++; return n < 2 }); err != nil || n != 2 {
 			t.Errorf("%q: %d records, %v; want 2", text, n, err)
 		}
 	}

@@ -119,9 +119,12 @@ func TestOneUnambiguousDocument(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		agents + "---\n" + agents: "the file holds a second document",
-		"agents: {payment: {url: https://payment.example, headers: {zip: 02134}}}":  "02134 is a number with zeros before it",
-		"agents: {payment: {url: https://payment.example, external: yes}}":          "yes is true or false to some readers",
-		"agents: {payment: {url: https://payment.example, concurrency: 1e9999999}}": "an exponent beyond ±999",
+		"agents: {payment: {url: https://payment.example, " +
+			"headers: {zip: 02134}}}": "02134 is a number with zeros before it",
+		"agents: {payment: {url: " +
+			"https://payment.example, external: yes}}": "yes is true or false to some readers",
+		"agents: {payment: {url: https://payment.example, " +
+			"concurrency: 1e9999999}}": "an exponent beyond ±999",
 	} {
 		if _, err := agentsfile.Read([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)

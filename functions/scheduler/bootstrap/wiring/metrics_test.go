@@ -73,7 +73,8 @@ func TestMetricOfAnAgentThatMakesNoCalls(t *testing.T) {
 	if strings.Contains(log.String(), lost) {
 		t.Errorf("it was written, and the log says %s", &log)
 	}
-	if f, err = wiring.New(d.Environment(d.settings), noSpace{}, slog.New(slog.NewTextHandler(&log, nil))); err != nil {
+	if f, err = wiring.New(d.Environment(d.settings), noSpace{},
+		slog.New(slog.NewTextHandler(&log, nil))); err != nil {
 		t.Fatal(err)
 	}
 	d.take(f, "intake", "AIDASHOP", submission("o-4"))

@@ -248,14 +248,16 @@ func TestReplyOfAnotherRole(t *testing.T) {
 	f := d.instance("instance-1")
 	d.take(f, "intake", "AIDASHOP", submission("o-1"))
 	state := func() string { return shown(d.Item("orders", "o-1"), "seat")[:10] }
-	if again := d.take(f, "replies", "AROAPAYMENT:function", reply("seat", "inventory", core.OutcomeDone)); len(again) > 0 || state() != "Processing" {
+	if again := d.take(f, "replies", "AROAPAYMENT:function",
+		reply("seat", "inventory", core.OutcomeDone)); len(again) > 0 || state() != "Processing" {
 		t.Errorf("%q come again, the step is %s", again, state())
 	}
 	if quarantined := d.Sent("quarantine"); len(quarantined) != 1 ||
 		!strings.Contains(quarantined[0], "AROAPAYMENT") {
 		t.Errorf("in quarantine: %q", quarantined)
 	}
-	if again := d.take(f, "replies", "AROAINVENTORY:function", reply("seat", "inventory", core.OutcomeDone)); len(again) > 0 || state() != "Processed " {
+	if again := d.take(f, "replies", "AROAINVENTORY:function",
+		reply("seat", "inventory", core.OutcomeDone)); len(again) > 0 || state() != "Processed " {
 		t.Errorf("%q come again, the step is %s", again, state())
 	}
 }
