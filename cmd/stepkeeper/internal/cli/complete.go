@@ -40,6 +40,21 @@ func (a *App) completeOrders(most int) cobra.CompletionFunc {
 	}
 }
 
+// completeStep suggests an order, a step of it, and then third.
+func (a *App) completeStep(third []string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, given []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		switch len(given) {
+		case 0:
+			return a.completeOrders(1)(cmd, given, prefix)
+		case 1:
+			return a.completeSteps(cmd.Context(), given[0])
+		case 2:
+			return third, cobra.ShellCompDirectiveNoFileComp
+		}
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
 // completeSteps suggests the steps of an order.
 func (a *App) completeSteps(ctx context.Context, id string) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(ctx, completionTime)

@@ -256,6 +256,28 @@ func (a *App) moved(ctx context.Context, c *client.Client, id, hash string,
 	return sc, nil
 }
 
+// simulateMove simulates an order as a move would leave it. The report is nil unless the output is JSON. An
+// error with the code NotProcessed means that the simulation found something wrong.
+func (a *App) simulateMove(ctx context.Context, c *client.Client, id, hash string,
+	seeds int) (*simulated, error) {
+	o := &simulateOptions{app: a, tape: "counterexample.json"}
+	sc, err := a.moved(ctx, c, id, hash, nil)
+	if err != nil {
+		return nil, err
+	}
+	r := o.search(ctx, sc, simulate.Search{Seeds: seeds, First: 1})
+	if ctx.Err() != nil {
+		return nil, failure.Wrap(ctx.Err(), failure.General, "", "order %s is not moved", id)
+	}
+	if !a.JSON() {
+		return nil, o.print(r, false)
+	}
+	if err := o.keepTape(r); err != nil {
+		return nil, err
+	}
+	return o.whole(r), o.verdict(r)
+}
+
 // find searches, and shows how far it is: with a bar on a terminal, else with a line now and then.
 func (o *simulateOptions) find(ctx context.Context, sc simulate.Scenario,
 	search simulate.Search) *simulate.Report {
