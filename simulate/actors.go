@@ -16,8 +16,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/engine"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/state"
-	"github.com/stepkeeper/stepkeeper/shared/token"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/workflows"
 )
 
 var ctx = context.Background()
@@ -43,7 +44,8 @@ func (e ear) Handle(_ context.Context, r slog.Record) error {
 }
 
 func (e ear) WithAttrs([]slog.Attr) slog.Handler { return e }
-func (e ear) WithGroup(string) slog.Handler      { return e }
+
+func (e ear) WithGroup(string) slog.Handler { return e }
 
 func newSimulation(sc Scenario, c Chooser) *simulation {
 	w := &simulation{
@@ -84,7 +86,7 @@ func (w *simulation) setUp() {
 	if !w.embedded {
 		instances += w.choose("world", "instances", 2, 0.5)
 	}
-	for _, name := range []string{port.Intake, port.Replies, port.Control, port.Quarantine, shop} {
+	for _, name := range []string{port.Intake, port.Replies, port.Control, port.Quarantine, model.Shop} {
 		w.open(name, port.MaxBatch)
 	}
 	taken := []string{port.Intake, port.Replies, port.Control}
@@ -124,7 +126,7 @@ func (w *simulation) setUp() {
 			w.process(a+"-"+strconv.Itoa(i), anAgent, a, port.Requests(a))
 		}
 	}
-	w.process("application", aClient, "", shop, port.Quarantine)
+	w.process("application", aClient, "", model.Shop, port.Quarantine)
 	for _, p := range w.procs {
 		p.boot()
 	}
@@ -233,15 +235,12 @@ func (p *process) equip() {
 	}
 }
 
-// The keys of answers' tokens (P39), the same in each run: those before and after the key was replaced.
-var firstKeys, laterKeys = token.Fixed(false), token.Fixed(true)
-
 // tokens: a newer version of the program comes with a new key.
 func (p *process) tokens(context.Context, bool) (core.Tokens, error) {
 	if p.deploy > 0 {
-		return laterKeys, nil
+		return model.LaterKeys, nil
 	}
-	return firstKeys, nil
+	return model.FirstKeys, nil
 }
 
 func (p *process) parts() engine.Parts {
@@ -254,7 +253,7 @@ func (p *process) parts() engine.Parts {
 func (p *process) state() *state.Store {
 	w := p.w
 	return state.New(state.Config{
-		Store: storePort{p}, Definitions: w.store, Compile: w.compile, Encode: w.encode, Limit: w.room.limit,
+		Store: storePort{p}, Definitions: w.store, Compile: w.compile, Encode: w.encode, Limit: w.room.Limit,
 		Current: func(name string) *core.Definition {
 			switch {
 			case name != w.def.Name:
@@ -453,7 +452,7 @@ func sweep(iv *invocation) {
 // the application's, which is on the disk (P27).
 func (w *simulation) blackout(first *process) {
 	for _, name := range w.names {
-		if q := w.queues[name]; name != shop {
+		if q := w.queues[name]; name != model.Shop {
 			q.messages, q.dead = nil, nil
 		}
 	}
@@ -483,7 +482,7 @@ func (sc *Scenario) definitions() []*core.Definition {
 	if sc.newer() != nil {
 		all = append(all, sc.later)
 		if sc.others == nil && sc.Begun == nil { // which was moved just now
-			sc.others = variants(sc.Definition)
+			sc.others = workflows.Variants(sc.Definition)
 		}
 	}
 	return append(all, sc.others...)

@@ -12,6 +12,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/view"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 )
 
 // Begun is an order that has a past when a run begins: nothing of it is in flight.
@@ -56,7 +57,7 @@ func Moved(docs *view.Documents, hash string, to *core.Definition, at core.Time)
 func moved(t *core.Task, from, to *core.Definition, order json.RawMessage, at core.Time) (Scenario, error) {
 	d, err := core.Decide(from, order, t,
 		core.Move{ID: "simulated", Command: t.Command, To: core.Target{Definition: to}},
-		core.At{Now: at, By: "simulated", Tokens: firstKeys, SizeLimit: state.Room})
+		core.At{Now: at, By: "simulated", Tokens: model.FirstKeys, SizeLimit: state.Room})
 	switch {
 	case err != nil:
 		return Scenario{}, fmt.Errorf("the move cannot be decided: %w", err)
@@ -70,10 +71,10 @@ func moved(t *core.Task, from, to *core.Definition, order json.RawMessage, at co
 	next := *d.Task
 	next.OrderID, next.Version = firstID, t.Version+1
 	if next.ReplyTo != "" {
-		next.ReplyTo = shop
+		next.ReplyTo = model.Shop
 	}
 	if next.TokenKey != "" {
-		next.TokenKey = firstKeys.Current()
+		next.TokenKey = model.FirstKeys.Current()
 	}
 	for i := range next.Steps {
 		if c := next.Steps[i].Children; c != nil && c.Started > 0 {

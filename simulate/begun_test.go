@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/workflows"
 )
 
 // TestMovedOrdersHoldEveryInvariant takes orders out of runs of drawn workflows where they stop, are undone
@@ -18,10 +19,10 @@ func TestMovedOrdersHoldEveryInvariant(t *testing.T) {
 	}
 	begun, ends := map[core.State]int{}, map[core.State]int{}
 	for seed := range n {
-		def := Drawn(seed)
+		def := workflows.Drawn(seed)
 		for _, task := range stopped(def, seed) {
 			from := definitionOf(def, task.Definition)
-			for _, to := range variants(def) {
+			for _, to := range workflows.Variants(def) {
 				sc, err := moved(task, from, to, noContent, core.Time(noon)+core.Time(core.Hour))
 				if err != nil {
 					continue
@@ -114,7 +115,7 @@ func stopped(def *core.Definition, seed uint64) (all []*core.Task) {
 // An order that waits for an answer is simulated all the same: without one it cannot end Processed, which is
 // no fault of the move.
 func TestMovedOrderThatWaitsForAnAnswer(t *testing.T) {
-	sc := Scenario{Definition: asking(false)}
+	sc := Scenario{Definition: workflows.Asking(false)}
 	def, to := sc.Definition, sc.newer()
 	for _, task := range stopped(def, 1) {
 		sc, err := moved(task, definitionOf(def, task.Definition), to, noContent,
@@ -134,12 +135,12 @@ func TestMovedOrderThatWaitsForAnAnswer(t *testing.T) {
 // The state of child orders is not a part of their parent's task.
 func TestMovedOrderWithChildren(t *testing.T) {
 	for seed := range uint64(2000) {
-		def := Drawn(seed)
+		def := workflows.Drawn(seed)
 		if len(childrenOf(def)) == 0 {
 			continue
 		}
 		for _, task := range stopped(def, seed) {
-			_, err := moved(task, definitionOf(def, task.Definition), variants(def)[0], noContent,
+			_, err := moved(task, definitionOf(def, task.Definition), workflows.Variants(def)[0], noContent,
 				core.Time(noon)+core.Time(core.Hour))
 			if err != nil && strings.Contains(err.Error(), "has started child orders") {
 				return

@@ -13,6 +13,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 )
 
 // history is what the checks remember of an order.
@@ -190,7 +191,7 @@ func (m *move) verdicts() {
 			}
 			// Past a point of no return it may be proven later that this one had no effect (P22a).
 			if !v.Accepted && m.before != nil && m.before.Run == m.after.Run && v.Reason != oldRun &&
-				(m.after.ProcessState == core.Processed || !pastReturn(m.def, m.after)) {
+				(m.after.ProcessState == core.Processed || !model.PastReturn(m.def, m.after)) {
 				m.o.seen.cancels[m.after.Run] = true
 			}
 		}
@@ -327,7 +328,7 @@ func (m *move) moved() {
 		if s.InFlight() && len(m.w.cur.sight(t.OrderID).events(m.w.cur)) < 2 {
 			m.fail("P49", "it is moved while step %s is in flight", s.Name)
 		}
-		if withoutEffect(s) {
+		if model.WithoutEffect(s) {
 			delete(m.o.seen.meant, core.Key(t.OrderID, t.Run, s.Name)+string(core.Do))
 		}
 		bound := b.ProcessState != core.Compensated && (s.Attempted() || s.State == core.Skipped ||
@@ -388,7 +389,7 @@ func (w *simulation) meant(o *order, r *message.Request) {
 // index: due is never late, and never missing (21, P9).
 func (m *move) index() {
 	m.did("21", "P9")
-	live := live(m.after)
+	live := model.Live(m.after)
 	if rests := live == 0 &&
 		m.after.ProcessState == core.Error; rests != (m.record.Bucket == port.AttentionBucket) {
 		m.fail("P9", "it is %s, its earliest live time is %s, and it stands in the index as %q",
@@ -428,8 +429,9 @@ func (m *move) ends() {
 		b.ProcessState == core.Closed) && t.ProcessState != b.ProcessState {
 		m.fail("6", "%s is final and became %s", b.ProcessState, t.ProcessState)
 	}
-	if pastReturn(m.def, t) && (t.ProcessState == core.Compensating || t.ProcessState == core.Compensated ||
-		t.ProcessState == core.Cancelled) {
+	if model.PastReturn(m.def, t) &&
+		(t.ProcessState == core.Compensating || t.ProcessState == core.Compensated ||
+			t.ProcessState == core.Cancelled) {
 		m.fail("P22", "it is %s past its point of no return", t.ProcessState)
 	}
 	if t.ProcessState == core.Compensated || t.ProcessState == core.Cancelled {
@@ -485,38 +487,9 @@ func (m *move) why() {
 	// An order that is closed while it is being undone, because its children are not there (P48), has not
 	// stopped in Error before.
 	closed := m.after.ProcessState == core.Closed && m.before.ProcessState != core.Compensating
-	if was, is := undoneFor(m.before, false), undoneFor(m.after, closed); was != is {
+	if was, is := model.UndoneFor(m.before, false), model.UndoneFor(m.after, closed); was != is {
 		m.fail("P19", "it is undone because of %s, and that began because of %s", is, was)
 	}
-}
-
-// undoneFor describes the reason of an undo, which a task keeps apart from that of its stop.
-func undoneFor(t *core.Task, stopped bool) string {
-	step, code := t.EndStep, t.EndCode
-	if t.ProcessState == core.Error || stopped {
-		step, code = t.UndoneFor.Step, t.UndoneFor.Code
-	}
-	return fmt.Sprintf("%s, step %q (%s)", t.Why, step, code)
-}
-
-// live is the earliest live time of a task (P9); 0: none.
-func live(t *core.Task) core.Time {
-	first := t.ResendAt
-	add := func(at core.Time) {
-		if at != 0 && (first == 0 || at < first) {
-			first = at
-		}
-	}
-	going := t.ProcessState == core.Processing || t.ProcessState == core.Compensating
-	if t.ProcessState == core.Processing {
-		add(t.Deadline)
-	}
-	for i := range t.Steps {
-		if s := &t.Steps[i]; s.InFlight() || going && waits(s) {
-			add(s.CompleteBy)
-		}
-	}
-	return first
 }
 
 // settled: an end counts as reported only when it was (P11).
@@ -532,7 +505,7 @@ func (m *move) settled() {
 	if t.EndSeq > 0 && !reported {
 		m.fail("P11", "%s is settled, and its status %d was never sent", t.ProcessState, t.EndSeq)
 	}
-	if alerts(m.def, t) && !seen.alerts[alertID(t.Ended, t.Run, t.EndCommand)] {
+	if model.Alerts(m.def, t) && !seen.alerts[alertID(t.Ended, t.Run, t.EndCommand)] {
 		m.fail("P11", "%s is settled, and its alert was never raised", t.ProcessState)
 	}
 }
@@ -614,9 +587,9 @@ func (m *move) failedByRule(i int) bool {
 	case s.Error.Code != "expression" || d.When == "":
 		return s.Error.Code == d.Fail.Code
 	}
-	model := &model{def: m.def, t: m.after}
-	model.content = m.w.store.rows[m.after.OrderID].order()
-	_, err := m.def.Expr.When(i, model.environment(i))
+	model := &model.Model{Def: m.def, T: m.after}
+	model.Content = m.w.store.rows[m.after.OrderID].order()
+	_, err := m.def.Expr.When(i, model.Environment(i))
 	return err != nil
 }
 
@@ -629,7 +602,7 @@ func (m *move) needed(call string) {
 			continue
 		}
 		m.did("P38")
-		if s := m.before.Step(d.Name); passed(s) || s.Output != nil {
+		if s := m.before.Step(d.Name); model.Passed(s) || s.Output != nil {
 			m.fail("P38", "%s is claimed, and step %s was %s", call, d.Name, s.State)
 		}
 	}
@@ -637,7 +610,7 @@ func (m *move) needed(call string) {
 
 // held: a step is handed back uncounted, for at least 2 s, and not beyond maxQueueTime or pollFor (P45).
 func (m *move) held(was, s *core.Step, d *core.StepDefinition) {
-	if sinceOf(s) == 0 || !was.InFlight() || s.InFlight() {
+	if model.SinceOf(s) == 0 || !was.InFlight() || s.InFlight() {
 		return
 	}
 	m.did("P45")
@@ -648,9 +621,9 @@ func (m *move) held(was, s *core.Step, d *core.StepDefinition) {
 		// a batch may stop the task after it, which clears the wait (P9)
 		m.fail("P45", "step %s was not called (%s), and is asked again at %s, %s later", s.Name, s.Error.Code,
 			s.WakeAt, s.WakeAt.Sub(s.Error.At))
-	case s.Error.At.Sub(s.Error.Since) >= longestHold(d, s.Error.Code):
+	case s.Error.At.Sub(s.Error.Since) >= model.LongestHold(d, s.Error.Code):
 		m.fail("P45", "step %s waits since %s (%s), %s is the most, and no operator was called", s.Name,
-			s.Error.Since, s.Error.Code, longestHold(d, s.Error.Code))
+			s.Error.Since, s.Error.Code, model.LongestHold(d, s.Error.Code))
 	}
 }
 
@@ -981,7 +954,7 @@ func (w *simulation) sentControl(p *process, c *message.Control, delay time.Dura
 	for _, r := range iv.clock { // it may have jumped back since the time was computed
 		now = max(now, r.now)
 	}
-	left := nextLook(def, t, def.Index(c.Step)).Sub(now)
+	left := model.NextLook(def, t, def.Index(c.Step)).Sub(now)
 	// else an earlier decision of this commit may have begun a shorter wait, which ended with it
 	alone := len(s.events(iv)) < 2
 	if waits && alone && step.Attempt == c.Attempt && left > 0 && core.DurationOf(delay) < left+core.Second {
@@ -1049,7 +1022,7 @@ func (w *simulation) alerted(p *process, a core.RaiseAlert) {
 	if o := w.byID[a.OrderID]; o != nil {
 		o.seen.alerts[alertID(a.At, a.Run, a.Command)] = true
 		if w.cur != nil {
-			w.cur.sentBy(a.OrderID, mail{kind: 'a', wakeAt: a.At})
+			w.cur.sentBy(a.OrderID, model.Mail{Kind: 'a', WakeAt: a.At})
 		}
 		if w.tracing {
 			w.trace(p.name, "operator", "alert: "+a.OrderID+" "+a.Step+" "+a.Code)

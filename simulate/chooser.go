@@ -1,6 +1,8 @@
 package simulate
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+)
 
 // Point names one choice: where it is made, about what, and for which time there. It keeps its name
 // when choices before it are taken away, which is what makes shrinking work.

@@ -13,6 +13,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 )
 
 // order is one order as the application and the operator know it.
@@ -60,13 +61,13 @@ func (w *simulation) application() {
 		id := "o" + strconv.Itoa(i)
 		o := &order{id: id, seen: newHistory(), submit: message.SubmitOrder{Schema: message.Schema,
 			OrderID: id, Workflow: w.def.Name, Order: w.content()}}
-		if i%2 == 0 && w.driver == nil && w.room.limit == 0 { // every second order is kept apart
+		if i%2 == 0 && w.driver == nil && w.room.Limit == 0 { // every second order is kept apart
 			o.submit.Order = append(slices.Clip(o.submit.Order),
 				bytes.Repeat([]byte(" "), core.InlineOrder(w.def))...)
 		}
 		o.api = w.embedded || w.choose("api", id, 2, 0.4) == 1
 		if w.choose("silent", id, 2, 0.2) == 0 {
-			o.submit.ReplyTo = shop
+			o.submit.ReplyTo = model.Shop
 		}
 		w.orders, w.byID[id] = append(w.orders, o), o
 		w.Orders++
@@ -189,7 +190,7 @@ func (w *simulation) acknowledged(o *order) {
 
 // received checks what the application receives.
 func (w *simulation) received(iv *invocation, q *queue, l *letter, d port.Delivery) {
-	if q.name != shop {
+	if q.name != model.Shop {
 		return
 	}
 	s, err := message.StatusOf(d)
@@ -541,7 +542,7 @@ func (w *simulation) doubt(t *core.Task) bool {
 }
 
 // past reports a task that is past its point of no return.
-func (w *simulation) past(t *core.Task) bool { return pastReturn(w.defOf(t), t) }
+func (w *simulation) past(t *core.Task) bool { return model.PastReturn(w.defOf(t), t) }
 
 // restless reports an order that has not come to its end.
 func (w *simulation) restless() bool {
@@ -658,7 +659,7 @@ func (w *simulation) forge() {
 	v := w.choose("forged", "replies", 12, 0.9)
 	if v < 2 {
 		q := w.queues[w.names[w.choose("forged", "queue", len(w.names), 0.6)]]
-		if q.name == shop || q.name == port.Quarantine {
+		if q.name == model.Shop || q.name == port.Quarantine {
 			return // the application's own
 		}
 		w.trace("world", q.name, "an unreadable message")

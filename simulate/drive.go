@@ -11,6 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 )
 
 // driver takes the place of the heap in an exploration: it says what could happen next, and carries
@@ -719,7 +720,7 @@ func (d *driver) command() {
 
 // receive lets the application receive its statuses: what it does with it changes nothing else.
 func (d *driver) receive() {
-	for _, name := range []string{shop, port.Quarantine} {
+	for _, name := range []string{model.Shop, port.Quarantine} {
 		q := d.w.queues[name]
 		for _, l := range q.messages {
 			d.w.received(nil, q, l, q.delivery(l))

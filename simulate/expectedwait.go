@@ -7,6 +7,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 )
 
 // expectedWait is the wait that a Scheduler records when it accepts a reply, as the step's current attempt:
@@ -19,19 +20,19 @@ type expectedWait struct {
 }
 
 // expectedWait is what the n-th event of an order adds to the recorded waits if it is accepted; nil: nothing.
-func (iv *invocation) expectedWait(s *sight, m *model, n int, ev any) *expectedWait {
+func (iv *invocation) expectedWait(s *sight, m *model.Model, n int, ev any) *expectedWait {
 	r, ok := ev.(*message.Reply)
 	i := iv.letterOf(s, n)
-	if !ok || i < 0 || m.t == nil || r.Outcome == message.Progress {
+	if !ok || i < 0 || m.T == nil || r.Outcome == message.Progress {
 		return nil
 	}
-	step := m.t.Step(r.Step)
+	step := m.T.Step(r.Step)
 	if step == nil || step.Attempt != r.Attempt {
 		return nil
 	}
-	waited := min(r.Waited+iv.inQueue(i), max(0, m.now.Sub(step.ClaimedAt)))
-	return &expectedWait{order: s.id, agent: m.def.Steps[m.def.Index(r.Step)].AskedAgent(m.t.Step(r.Step)),
-		letter: i, Wait: scheduler.Wait{Waited: waited, Learnt: m.now}}
+	waited := min(r.Waited+iv.inQueue(i), max(0, m.Now.Sub(step.ClaimedAt)))
+	return &expectedWait{order: s.id, agent: m.Def.Steps[m.Def.Index(r.Step)].AskedAgent(m.T.Step(r.Step)),
+		letter: i, Wait: scheduler.Wait{Waited: waited, Learnt: m.Now}}
 }
 
 // learnt holds what a Scheduler has learnt in a handling to what its replies taught. gone says which orders

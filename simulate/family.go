@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/workflows"
 )
 
 // childrenOf are the workflows of a workflow's children, and of theirs.
@@ -29,7 +30,7 @@ func (sc *Scenario) families() []*core.Definition {
 	}
 	if sc.Begun == nil {
 		for _, d := range childrenOf(sc.Definition) {
-			all = append(all, variants(d)...)
+			all = append(all, workflows.Variants(d)...)
 		}
 	}
 	seen := map[string]bool{}

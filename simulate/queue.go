@@ -11,6 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 )
 
 // queue is a simulated queue: at least once, in any order.
@@ -340,14 +341,11 @@ func (q queuesPort) Queue(name string) (port.Queue, error) {
 }
 
 func (q queuesPort) ReplyTo(name string) (port.Queue, error) {
-	if name != shop {
+	if name != model.Shop {
 		return nil, fmt.Errorf("reply-to %s: %w", name, port.ErrNotFound)
 	}
 	return q.Queue(name)
 }
-
-// shop is the application's queue.
-const shop = "shop"
 
 // alarm notifies the operator.
 type alarm struct{ p *process }

@@ -2,10 +2,10 @@ package simulate
 
 import (
 	"encoding/json"
-	"slices"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/workflows"
 )
 
 // SmallScopes lists the worlds of the exploration: one task of two steps, in a row and at once, for
@@ -37,14 +37,6 @@ func (all *scopes) add(name string, d *core.Definition, s Scope) {
 	*all = append(*all, s)
 }
 
-// terse leaves out statuses: fewer statuses leave fewer calls. Without the first one the order is submitted
-// for ever.
-func terse(d *core.Definition) *core.Definition {
-	d.Notify = []core.StatusKind{core.StatusReceived, core.StatusCompleted, core.StatusFailed,
-		core.StatusUndone, core.StatusCancelled}
-	return sealed(d)
-}
-
 // people is a world in which these commands are sent.
 func people(k ...message.ControlKind) Scope { return Scope{People: k} }
 
@@ -55,112 +47,98 @@ func fails(step string, k ...message.ControlKind) Scope { return Scope{People: k
 func (all *scopes) ofGrades() {
 	for _, g := range []core.Grade{core.Fenced, core.Idempotent, core.Plain} {
 		n := string(g) + ": "
-		all.add(n+"in a row", small(g, false), Scope{})
-		all.add(n+"at once", small(g, true), Scope{})
-		all.add(n+"in a row, the second fails for good", small(g, false), fails("b"))
-		all.add(n+"at once, one fails for good", small(g, true), fails("b"))
-		all.add(n+"in a row, cancelled", terse(small(g, false)), people(message.Cancel))
-		all.add(n+"at once, cancelled", terse(small(g, true)), people(message.Cancel))
-		all.add(n+"stopped, resubmitted, cancelled", terse(stops(small(g, false))),
+		all.add(n+"in a row", workflows.Small(g, false), Scope{})
+		all.add(n+"at once", workflows.Small(g, true), Scope{})
+		all.add(n+"in a row, the second fails for good", workflows.Small(g, false), fails("b"))
+		all.add(n+"at once, one fails for good", workflows.Small(g, true), fails("b"))
+		all.add(n+"in a row, cancelled", workflows.Terse(workflows.Small(g, false)), people(message.Cancel))
+		all.add(n+"at once, cancelled", workflows.Terse(workflows.Small(g, true)), people(message.Cancel))
+		all.add(n+"stopped, resubmitted, cancelled",
+			workflows.Terse(workflows.Stops(workflows.Small(g, false))),
 			fails("b", message.Resubmit, message.Cancel))
-		all.add(n+"stopped, undone, resubmitted", terse(stops(small(g, false))),
+		all.add(n+"stopped, undone, resubmitted", workflows.Terse(workflows.Stops(workflows.Small(g, false))),
 			fails("b", message.Undo, message.Resubmit))
-		all.add(n+"stopped, resolved, resubmitted", terse(stops(small(g, false))),
+		all.add(n+"stopped, resolved, resubmitted",
+			workflows.Terse(workflows.Stops(workflows.Small(g, false))),
 			fails("b", message.Resolve, message.Resubmit))
-		all.add(n+"a deadline passes", terse(deadline(small(g, false))), Scope{Down: []string{"b-agent-1"}})
+		all.add(n+"a deadline passes", workflows.Terse(workflows.Deadline(workflows.Small(g, false))),
+			Scope{Down: []string{"b-agent-1"}})
 	}
 }
 
 // ofCommands adds what an operator can do, conditions and points of no return.
 func (all *scopes) ofCommands() {
-	all.add("stopped, closed, cancelled", terse(stops(small(core.Idempotent, false))),
+	all.add("stopped, closed, cancelled",
+		workflows.Terse(workflows.Stops(workflows.Small(core.Idempotent, false))),
 		fails("b", message.Close, message.Cancel))
-	all.add("undone, erased, resubmitted", terse(small(core.Fenced, false)),
+	all.add("undone, erased, resubmitted", workflows.Terse(workflows.Small(core.Fenced, false)),
 		fails("b", message.Erase, message.Resubmit))
-	all.add("stopped, moved, resubmitted", terse(stops(small(core.Idempotent, false))),
+	all.add("stopped, moved, resubmitted",
+		workflows.Terse(workflows.Stops(workflows.Small(core.Idempotent, false))),
 		fails("b", message.Move, message.Resubmit))
 	corrects := Scope{People: []message.ControlKind{message.Resolve, message.Resubmit}, Refuses: "b",
 		Corrects: "b"}
-	all.add("stopped, resolved, resubmitted with another input", terse(stops(small(core.Idempotent, false))),
+	all.add("stopped, resolved, resubmitted with another input",
+		workflows.Terse(workflows.Stops(workflows.Small(core.Idempotent, false))),
 		corrects)
-	all.add("the first is skipped", terse(when(small(core.Fenced, false), 0, "false")),
+	all.add("the first is skipped",
+		workflows.Terse(workflows.When(workflows.Small(core.Fenced, false), 0, "false")),
 		fails("b", message.Cancel))
-	all.add("the second is skipped", terse(when(small(core.Idempotent, true), 1, "false")),
+	all.add("the second is skipped",
+		workflows.Terse(workflows.When(workflows.Small(core.Idempotent, true), 1, "false")),
 		people(message.Cancel))
-	all.add("a condition on the order", terse(when(small(core.Fenced, true), 1, "order.wanted")),
+	all.add("a condition on the order",
+		workflows.Terse(workflows.When(workflows.Small(core.Fenced, true), 1, "order.wanted")),
 		Scope{Scenario: Scenario{Order: json.RawMessage(`{"wanted":true}`)}})
 	all.add("a condition that cannot be evaluated",
-		terse(when(small(core.Fenced, false), 1, "order.missing.field > 1")), Scope{})
-	all.add("a point of no return", terse(noReturn(small(core.Idempotent, false))),
+		workflows.Terse(workflows.When(workflows.Small(core.Fenced, false), 1, "order.missing.field > 1")),
+		Scope{})
+	all.add("a point of no return",
+		workflows.Terse(workflows.NoReturn(workflows.Small(core.Idempotent, false))),
 		fails("b", message.Resubmit, message.Cancel))
-	all.add("a point of no return that is refused", terse(pivot(small(core.Idempotent, false))),
+	all.add("a point of no return that is refused",
+		workflows.Terse(workflows.Pivot(workflows.Small(core.Idempotent, false))),
 		fails("b", message.Cancel))
-	all.add("a point of no return beside a step, refused", terse(pivot(small(core.Idempotent, true))),
+	all.add("a point of no return beside a step, refused",
+		workflows.Terse(workflows.Pivot(workflows.Small(core.Idempotent, true))),
 		fails("b"))
 }
 
 // ofWaits adds waits, answers, steps that fail for good and are gone on without, and two orders.
 func (all *scopes) ofWaits() {
-	all.add("a wait between two steps, cancelled", terse(between(3*core.Second)), people(message.Cancel))
-	all.add("a wait beside a step, stopped, resubmitted", terse(stops(waitBeside())),
+	all.add("a wait between two steps, cancelled", workflows.Terse(workflows.Between(3*core.Second)),
+		people(message.Cancel))
+	all.add("a wait beside a step, stopped, resubmitted",
+		workflows.Terse(workflows.Stops(workflows.WaitBeside())),
 		fails("b", message.Resubmit))
-	all.add("an approval, answered twice", terse(askOnly(asking(false))),
+	all.add("an approval, answered twice", workflows.Terse(workflows.AskOnly(workflows.Asking(false))),
 		people(message.Answer, message.Answer))
-	all.add("an approval, answered, cancelled", terse(askOnly(asking(false))),
+	all.add("an approval, answered, cancelled", workflows.Terse(workflows.AskOnly(workflows.Asking(false))),
 		people(message.Answer, message.Cancel))
-	all.add("an approval beside a step, answered, stopped, resubmitted", terse(stops(askBeside())),
+	all.add("an approval beside a step, answered, stopped, resubmitted",
+		workflows.Terse(workflows.Stops(workflows.AskBeside())),
 		fails("b", message.Answer, message.Resubmit))
-	all.add("an approval that a call asks for", terse(askOnly(askedFor(asking(false)))),
+	all.add("an approval that a call asks for",
+		workflows.Terse(workflows.AskOnly(workflows.AskedFor(workflows.Asking(false)))),
 		people(message.Answer))
-	all.add("an event, twice", terse(askOnly(eventOf(asking(false)))), people(message.Answer, message.Answer))
-	all.add("a rule stops the order, undone, resubmitted", terse(stops(ruled(small(core.Idempotent, false)))),
+	all.add("an event, twice", workflows.Terse(workflows.AskOnly(workflows.EventOf(workflows.Asking(false)))),
+		people(message.Answer, message.Answer))
+	all.add("a rule stops the order, undone, resubmitted",
+		workflows.Terse(workflows.Stops(workflows.Ruled(workflows.Small(core.Idempotent, false)))),
 		people(message.Undo, message.Resubmit))
 	for _, g := range []core.Grade{core.Fenced, core.Idempotent} {
 		n := string(g) + ": goes on without the first"
-		all.add(n, terse(otherwise(g)), fails("a"))
-		all.add(n+", cancelled", terse(goesOn(small(g, true))), fails("a", message.Cancel))
+		all.add(n, workflows.Terse(workflows.Otherwise(g)), fails("a"))
+		all.add(n+", cancelled", workflows.Terse(workflows.GoesOn(workflows.Small(g, true))),
+			fails("a", message.Cancel))
 	}
 	all.add("goes on without the first, stopped by the second, resubmitted",
-		terse(stops(goesOn(small(core.Fenced, true)))), Scope{People: []message.ControlKind{message.Resubmit},
+		workflows.Terse(workflows.Stops(workflows.GoesOn(workflows.Small(core.Fenced, true)))),
+		Scope{People: []message.ControlKind{message.Resubmit},
 			Refuses: "a"})
-	all.add("two tasks", terse(small(core.Fenced, false)), Scope{Scenario: Scenario{Orders: 2}})
-	all.add("two tasks on an agent that comes late", terse(one(small(core.Idempotent, false))),
+	all.add("two tasks", workflows.Terse(workflows.Small(core.Fenced, false)),
+		Scope{Scenario: Scenario{Orders: 2}})
+	all.add("two tasks on an agent that comes late",
+		workflows.Terse(workflows.One(workflows.Small(core.Idempotent, false))),
 		Scope{Scenario: Scenario{Orders: 2}, Down: []string{"a-agent-1"}})
-}
-
-// when puts a condition on a step.
-func when(d *core.Definition, step int, condition string) *core.Definition {
-	d.Steps[step].When = condition
-	return sealed(d)
-}
-
-// waitBeside is one call, which is the second step, beside a wait.
-func waitBeside() *core.Definition {
-	d := beside(3 * core.Second)
-	d.Steps[0], d.Steps = d.Steps[2], d.Steps[:2]
-	delete(d.Agents, "a-agent")
-	return sealed(d)
-}
-
-// askBeside is one call, which is the second step, beside an approval.
-func askBeside() *core.Definition {
-	d := asking(true)
-	d.Steps[0], d.Steps = d.Steps[2], d.Steps[:2]
-	delete(d.Agents, "a-agent")
-	return sealed(d)
-}
-
-// askOnly is a call, and then what is answered.
-func askOnly(d *core.Definition) *core.Definition {
-	d.Steps = slices.Delete(d.Steps, 1, 2)
-	delete(d.Agents, "b-agent")
-	return sealed(d)
-}
-
-// one leaves the first step only, which waits a short while for its agent.
-func one(d *core.Definition) *core.Definition {
-	d.Steps = d.Steps[:1]
-	d.Steps[0].MaxQueueTime = 20 * core.Second
-	delete(d.Agents, "b-agent")
-	return sealed(d)
 }

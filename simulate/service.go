@@ -106,11 +106,11 @@ type trait struct {
 func (w *simulation) character(agent string) {
 	s, said := w.sc.Services[agent]
 	t := trait{Service: s}
-	if w.room.limit > 0 {
+	if w.room.Limit > 0 {
 		t.size = w.choose("size", agent, len(sizes), 0.7)
 	}
 	if !said {
-		if w.room.failing {
+		if w.room.Failing {
 			t.Failures = 0.5
 		}
 		if w.enabled[KeyForgotten] && w.agent(agent).KeyRetention > 0 {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
-
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )

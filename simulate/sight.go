@@ -1,9 +1,7 @@
 package simulate
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,9 +10,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 )
-
-func itoa(n int) string { return strconv.Itoa(n) }
 
 // now is the task as the handling knows it.
 func (s *sight) now() *core.Task {
@@ -31,7 +28,7 @@ func (iv *invocation) mayDo(r *message.Request) bool {
 	forward := func(t *core.Task) bool { return t.ProcessState == core.Processing && t.Run == r.Run }
 	seen := s.now()
 	return seen == nil || forward(seen) ||
-		slices.Contains(s.claims, mail{kind: 'r', step: r.Step, attempt: r.Attempt}) ||
+		slices.Contains(s.claims, model.Mail{Kind: 'r', Step: r.Step, Attempt: r.Attempt}) ||
 		s.base != nil && forward(s.base) && len(iv.events(r.OrderID)) > 1
 }
 
@@ -46,9 +43,9 @@ type sight struct {
 	id            string
 	base          *core.Task     // as loaded last; nil: there was none, or it was not loaded
 	after         *core.Task     // as committed by this handling since then; nil: nothing was
-	claims        []mail         // of that commit
-	must          []mail         // what the commit has to send
-	sent          []mail         // what was sent, by this handling
+	claims        []model.Mail   // of that commit
+	must          []model.Mail   // what the commit has to send
+	sent          []model.Mail   // what was sent, by this handling
 	doubt         bool           // its own write may be stored, although the answer did not say so
 	wrote         bool           // it was committed by this handling
 	expectedWaits []expectedWait // what a Scheduler must have recorded of its replies (P32)
@@ -151,7 +148,7 @@ func (w *simulation) stepOf(t *core.Task, name string) (*core.Definition, *core.
 }
 
 // sentBy remembers what a handling has sent of an order.
-func (iv *invocation) sentBy(id string, m mail) {
+func (iv *invocation) sentBy(id string, m model.Mail) {
 	s := iv.sight(id)
 	if !slices.Contains(s.sent, m) {
 		s.sent = append(s.sent, m)
@@ -159,72 +156,72 @@ func (iv *invocation) sentBy(id string, m mail) {
 }
 
 // mailOf is what a message is, for the rules of sending.
-func mailOf(v port.Value) (id string, m mail, ok bool) {
+func mailOf(v port.Value) (id string, m model.Mail, ok bool) {
 	switch v := v.(type) {
 	case *message.Request:
-		return v.OrderID, mail{kind: 'r', step: v.Step, attempt: v.Attempt}, true
+		return v.OrderID, model.Mail{Kind: 'r', Step: v.Step, Attempt: v.Attempt}, true
 	case *message.Status:
 		switch v.Kind {
 		case core.StatusReceived:
-			return v.OrderID, mail{kind: 'c'}, true
+			return v.OrderID, model.Mail{Kind: 'c'}, true
 		case core.StatusRefused:
-			return v.OrderID, mail{kind: 'f'}, true
+			return v.OrderID, model.Mail{Kind: 'f'}, true
 		case core.StatusCommandRefused:
-			return v.OrderID, mail{kind: 'v'}, true
+			return v.OrderID, model.Mail{Kind: 'v'}, true
 		case core.StatusProgress:
-			return v.OrderID, mail{kind: 'p', step: v.Step, attempt: v.Percent}, true
+			return v.OrderID, model.Mail{Kind: 'p', Step: v.Step, Attempt: v.Percent}, true
 		case core.StatusUndoing:
-			return v.OrderID, mail{kind: 'u', step: v.Step, wakeAt: v.Until}, true
+			return v.OrderID, model.Mail{Kind: 'u', Step: v.Step, WakeAt: v.Until}, true
 		}
-		return v.OrderID, mail{kind: 't', attempt: v.Seq}, v.Seq > 0
+		return v.OrderID, model.Mail{Kind: 't', Attempt: v.Seq}, v.Seq > 0
 	case *message.Quarantined:
-		return "", mail{kind: 'q'}, true
+		return "", model.Mail{Kind: 'q'}, true
 	case *message.Control:
 		switch v.Kind {
 		case message.Wake:
-			return v.OrderID, mail{kind: 'w', step: v.Step, attempt: v.Attempt}, true
+			return v.OrderID, model.Mail{Kind: 'w', Step: v.Step, Attempt: v.Attempt}, true
 		case message.Settle:
-			return v.OrderID, mail{kind: 's'}, true
+			return v.OrderID, model.Mail{Kind: 's'}, true
 		case message.Answer: // to an order that is not there yet
-			return v.OrderID, mail{kind: 'e'}, true
+			return v.OrderID, model.Mail{Kind: 'e'}, true
 		}
 	}
-	return "", mail{}, false
+	return "", model.Mail{}, false
 }
 
 // has: was it sent by this handling? Of an alert the time of its Error counts, of a Wake the step, of an undo
 // that waits until when.
-func (s *sight) has(want mail) bool {
-	return slices.ContainsFunc(s.sent, func(m mail) bool {
-		return m.kind == want.kind && m.step == want.step && m.attempt == want.attempt &&
-			(want.kind != 'a' && want.kind != 'u' || want.wakeAt == 0 || m.wakeAt == want.wakeAt)
+func (s *sight) has(want model.Mail) bool {
+	return slices.ContainsFunc(s.sent, func(m model.Mail) bool {
+		return m.Kind == want.Kind && m.Step == want.Step && m.Attempt == want.Attempt &&
+			(want.Kind != 'a' && want.Kind != 'u' || want.WakeAt == 0 || m.WakeAt == want.WakeAt)
 	})
 }
 
 // modelFor prepares the model for a decision that a handling makes at a time.
-func (iv *invocation) modelFor(s *sight, t *core.Task, at reading) *model {
+func (iv *invocation) modelFor(s *sight, t *core.Task, at reading) *model.Model {
 	w := iv.w
-	m := &model{def: w.def, defs: w.defs, latest: w.def, t: copyOf(t), now: at.now, by: iv.p.name,
-		waits: at.waits, loose: iv.orders() > 1, room: w.room}
-	m.key = firstKeys.Current()
+	m := &model.Model{Def: w.def, Defs: w.defs, Latest: w.def, T: model.CopyOf(t), Now: at.now, By: iv.p.name,
+		Waits: at.waits, Loose: iv.orders() > 1, Room: w.room}
+	m.Key = model.FirstKeys.Current()
 	if iv.p.deploy > 0 {
-		m.latest, m.key = w.newer, laterKeys.Current()
+		m.Latest, m.Key = w.newer, model.LaterKeys.Current()
 	}
 	switch {
 	case t != nil:
-		m.def = w.defOf(t)
+		m.Def = w.defOf(t)
 	default:
-		m.def = m.latest
+		m.Def = m.Latest
 	}
 	if r := w.store.rows[s.id]; r.known() {
-		m.content = r.order()
-		m.expired = r.ended
+		m.Content = r.order()
+		m.Expired = r.ended
 	}
-	m.direct = iv.direct != nil
-	m.backlog = func(queue string) bool {
+	m.Direct = iv.direct != nil
+	m.Backlog = func(queue string) bool {
 		d, asked := iv.depths[queue]
 		if !asked {
-			m.unasked = queue
+			m.Unasked = queue
 		}
 		absent := strings.HasPrefix(queue, port.Requests("")) && d.Visible > 0 && d.InFlight == 0
 		return absent || d.Visible+d.InFlight > w.capacity
@@ -252,7 +249,7 @@ func (m *move) decided() {
 		}
 		for attempt < st.Attempt { // a batch may claim a step, and then its undo
 			attempt++
-			s.claims = append(s.claims, mail{kind: 'r', step: st.Name, attempt: attempt})
+			s.claims = append(s.claims, model.Mail{Kind: 'r', Step: st.Name, Attempt: attempt})
 		}
 	}
 	if len(m.w.below) > 0 {
@@ -263,13 +260,13 @@ func (m *move) decided() {
 	times := iv.times(s)
 	rule, diff := "", ""
 	for _, now := range times {
-		model := iv.modelFor(s, m.before, now)
-		model.real = m.after
-		if rule, diff = m.predict(iv, s, model); diff == "" {
+		want := iv.modelFor(s, m.before, now)
+		want.Real = m.after
+		if rule, diff = m.predict(iv, s, want); diff == "" {
 			if len(times) > 1 && len(s.events(iv)) > 1 {
-				model.unpinAlerts(m.after)
+				want.UnpinAlerts(m.after)
 			}
-			s.after, s.must = m.after, append(s.must, model.mails...)
+			s.after, s.must = m.after, append(s.must, want.Mails...)
 			for i := range s.expectedWaits {
 				s.expectedWaits[i].vague = max(s.expectedWaits[i].vague,
 					times[len(times)-1].now.Sub(times[0].now))
@@ -285,31 +282,21 @@ func (m *move) decided() {
 	m.fail(rule, "%s", diff)
 }
 
-// unpinAlerts leaves open when an Error was that a later event of the same batch has ended: each event had a
-// time of its own.
-func (m *model) unpinAlerts(t *core.Task) {
-	for i := range m.mails {
-		if mail := &m.mails[i]; mail.kind == 'a' && (mail.wakeAt != t.Ended || t.ProcessState != core.Error) {
-			mail.wakeAt = 0
-		}
-	}
-}
-
 // predict runs the model, and answers how what was committed differs from it.
-func (m *move) predict(iv *invocation, s *sight, model *model) (rule, diff string) {
+func (m *move) predict(iv *invocation, s *sight, want *model.Model) (rule, diff string) {
 	if m.supervisor {
-		rule = model.sweep()
+		rule = want.Sweep()
 		switch {
 		case rule == "":
 			rule = "P10"
-			if first := live(m.after); m.after.Due != first {
+			if first := model.Live(m.after); m.after.Due != first {
 				return rule, fmt.Sprintf("the Supervisor pushed it to %s, and its earliest live time is %s",
 					m.after.Due, first)
 			}
-		case model.unasked != "":
-			return "P32", "the Supervisor never asked how much waits in the queue " + model.unasked
+		case want.Unasked != "":
+			return "P32", "the Supervisor never asked how much waits in the queue " + want.Unasked
 		}
-		return rule, model.differs(m.after)
+		return rule, want.Differs(m.after)
 	}
 	events := s.events(iv)
 	if len(events) == 0 {
@@ -319,18 +306,18 @@ func (m *move) predict(iv *invocation, s *sight, model *model) (rule, diff strin
 		s.expectedWaits = nil
 	}
 	for i, ev := range events {
-		before, taught := model.changed, iv.expectedWait(s, model, i, ev)
-		model.changed, model.fresh = false, s.fresh(iv, i)
-		if r := model.take(ev); model.changed || rule == "" {
+		before, taught := want.Changed, iv.expectedWait(s, want, i, ev)
+		want.Changed, want.Fresh = false, s.fresh(iv, i)
+		if r := want.Take(ev); want.Changed || rule == "" {
 			rule = r
 		}
-		if model.changed && taught != nil {
+		if want.Changed && taught != nil {
 			s.expectedWaits = append(s.expectedWaits, *taught)
 		}
-		model.changed = model.changed || before
-		model.ahead = false
+		want.Changed = want.Changed || before
+		want.Ahead = false
 	}
-	return rule, model.differs(m.after)
+	return rule, want.Differs(m.after)
 }
 
 // events are those of the handling, as the Scheduler has to take them.
@@ -364,141 +351,15 @@ func (iv *invocation) letterOf(s *sight, n int) int {
 	return -1
 }
 
-// differs says how a task is other than the model's, "" where it is not.
-func (m *model) differs(real *core.Task) string {
-	if m.t == nil {
-		return "it was stored, and the event makes no task"
-	}
-	t := m.t
-	if text := cmp.Or(
-		unlike("ProcessState", t.ProcessState, real.ProcessState), unlike("Phase", t.Phase, real.Phase),
-		unlike("Why", t.Why, real.Why),
-		unlike("Run", t.Run, real.Run), unlike("Command", t.Command, real.Command),
-		unlike("Hops", t.Hops, real.Hops),
-		unlike("StatusSeq", t.StatusSeq, real.StatusSeq), unlike("EndSeq", t.EndSeq, real.EndSeq),
-		unlike("EndCommand", t.EndCommand, real.EndCommand),
-		unlike("Ended", t.Ended, real.Ended), unlike("Report", t.ResendAt, real.ResendAt),
-		unlike("Deadline", t.Deadline, real.Deadline), unlike("DeadlineSeq", t.DeadlineSeq, real.DeadlineSeq),
-		unlike("Definition", t.Definition, real.Definition), unlike("EndCause", t.EndCause, real.EndCause),
-		unlike("TokenKey", t.TokenKey, real.TokenKey),
-		unlike("CancelAsked", t.CancelAsked, real.CancelAsked), unlikeAt("Closing", t.Closing, real.Closing),
-		unlikeAt("Erased", t.Erased, real.Erased),
-		differVerdicts(t.Verdicts, real.Verdicts), m.differAttempts(t, real),
-	); text != "" {
-		return text
-	}
-	if !maps.EqualFunc(t.Refused, real.Refused, slices.Equal) {
-		return fmt.Sprintf("it remembers the refused commands %v, and must remember %v", real.Refused,
-			t.Refused)
-	}
-	if !maps.Equal(t.Removed, real.Removed) {
-		return fmt.Sprintf("it is without %v and must be without %v", real.Removed, t.Removed)
-	}
-	if len(t.Steps) != len(real.Steps) {
-		return fmt.Sprintf("it has %d steps, and must have %d", len(real.Steps), len(t.Steps))
-	}
-	for i := range t.Steps {
-		if t.Steps[i].Name != real.Steps[i].Name {
-			return fmt.Sprintf("it has step %s where %s must be", real.Steps[i].Name, t.Steps[i].Name)
-		}
-		if text := differStep(&t.Steps[i], &real.Steps[i]); text != "" {
-			return "step " + t.Steps[i].Name + ": " + text
-		}
-	}
-	return ""
-}
-
-func differVerdicts(want, got []core.Verdict) string {
-	if len(want) != len(got) {
-		return fmt.Sprintf("it keeps %d verdicts, not %d", len(got), len(want))
-	}
-	for i := range want {
-		if want[i].ID != got[i].ID || want[i].Accepted != got[i].Accepted ||
-			want[i].Command != got[i].Command {
-			return fmt.Sprintf("command %s %s: accepted is %v (%s) and must be %v", got[i].Command, got[i].ID,
-				got[i].Accepted, got[i].Reason, want[i].Accepted)
-		}
-	}
-	return ""
-}
-
-// differAttempts: each attempt that did not end done is in the list, or in the counts. Where documents are
-// full, more of them are counted only (P28).
-func (m *model) differAttempts(want, got *core.Task) string {
-	for m.room.limit > 0 && len(want.Attempts) > len(got.Attempts) {
-		want.Earlier.Count(want.Attempts[0].Outcome)
-		want.Attempts = want.Attempts[1:]
-	}
-	if want.Earlier != got.Earlier || len(want.Attempts) != len(got.Attempts) {
-		return fmt.Sprintf("it keeps %d attempts, and counts %+v before them; it must keep %d, and count %+v",
-			len(got.Attempts), got.Earlier, len(want.Attempts), want.Earlier)
-	}
-	for i := range want.Attempts {
-		if want.Attempts[i] != got.Attempts[i] {
-			return fmt.Sprintf("it keeps the attempt %+v, and must keep %+v", got.Attempts[i],
-				want.Attempts[i])
-		}
-	}
-	return ""
-}
-
-func differStep(want, got *core.Step) string {
-	if w, g := want.Corrected, got.Corrected; (w == nil) != (g == nil) || w != nil &&
-		(string(w.Input) != string(g.Input) || w.Command != g.Command ||
-			w.By != g.By || w.Reason != g.Reason || w.At != g.At) {
-		return "the input that an operator gave is another one"
-	}
-	if string(want.Output) != string(got.Output) {
-		return fmt.Sprintf("its output is %.80s and must be %.80s", got.Output, want.Output)
-	}
-	return cmp.Or(
-		unlike("State", want.State, got.State), unlike("LockedBy", want.LockedBy, got.LockedBy),
-		unlike("Agent", want.Agent, got.Agent),
-		unlike("Undo", want.Undo, got.Undo), unlike("Cause", want.Cause, got.Cause),
-		unlike("FailureCode", want.FailureCode, got.FailureCode),
-		unlikeAt("Progress", want.Progress, got.Progress), unlikeAt("Resolved", want.Resolved, got.Resolved),
-		differAnswers(want.Answers, got.Answers),
-		unlike("Attempt", want.Attempt, got.Attempt), unlike("First", want.First, got.First),
-		unlike("FailureCount", want.FailureCount, got.FailureCount),
-		unlike("UndoFailures", want.UndoFailures, got.UndoFailures),
-		unlike("ClaimedAt", want.ClaimedAt, got.ClaimedAt),
-		unlike("CompleteBy", want.CompleteBy, got.CompleteBy),
-		unlike("StopBy", want.StopBy, got.StopBy), unlike("WakeAt", want.WakeAt, got.WakeAt),
-		unlike("Until", want.Until, got.Until),
-		unlike("QuietBy", want.QuietBy, got.QuietBy), unlike("UndoStopBy", want.UndoStopBy, got.UndoStopBy),
-		unlike("Allowance", want.Allowance, got.Allowance), unlike("Queued", want.Queued, got.Queued),
-		unlike("Error.Since", sinceOf(want), sinceOf(got)),
-		unlike("Error.Polling", pollingOf(want), pollingOf(got)),
-		unlike("FirstAt", want.FirstAt, got.FirstAt), unlike("NoEffect", want.NoEffect, got.NoEffect),
-		unlike("FinishSeq", want.FinishSeq, got.FinishSeq),
-	)
-}
-
-// unlike says how a field is other than it must be, "" where it is not.
-func unlike[T comparable](name string, want, got T) string {
-	if want == got {
-		return ""
-	}
-	return fmt.Sprintf("its %s is %v and must be %v", name, got, want)
-}
-
-// unlikeAt compares what is pointed at.
-func unlikeAt[T comparable](name string, want, got *T) string {
-	if want == got || want != nil && got != nil && *want == *got {
-		return ""
-	}
-	return fmt.Sprintf("its %s is %+v and must be %+v", name, got, want)
-}
-
 // settledHere: only a handling that itself sent all of it settles an end (P11).
 func (m *move) settledHere(s *sight) {
 	m.did("P11")
 	s.settled = true
 	t := m.after
-	if t.EndSeq > 0 && !s.has(mail{kind: 't', attempt: t.EndSeq}) {
+	if t.EndSeq > 0 && !s.has(model.Mail{Kind: 't', Attempt: t.EndSeq}) {
 		m.fail("P11", "%s is settled by a handling that did not send its status %d", t.ProcessState, t.EndSeq)
 	}
-	if alerts(m.def, t) && !s.has(mail{kind: 'a', wakeAt: t.Ended}) {
+	if model.Alerts(m.def, t) && !s.has(model.Mail{Kind: 'a', WakeAt: t.Ended}) {
 		m.fail("P11", "%s is settled by a handling that did not raise its alert", t.ProcessState)
 	}
 }
@@ -520,12 +381,12 @@ func (iv *invocation) finished(gone func(id string) bool) {
 }
 
 // tooFar: no message can wait for so long (P9a), seen from any time at which the handler has read its clock.
-func (iv *invocation) tooFar(want mail) bool {
+func (iv *invocation) tooFar(want model.Mail) bool {
 	first := core.TimeOf(iv.p.Now())
 	for _, r := range iv.clock {
 		first = min(first, r.now)
 	}
-	return want.kind == 'w' && want.wakeAt != 0 && want.wakeAt.Sub(first) > 890*core.Second
+	return want.Kind == 'w' && want.WakeAt != 0 && want.WakeAt.Sub(first) > 890*core.Second
 }
 
 func (iv *invocation) concluded(s *sight) {
@@ -544,7 +405,7 @@ func (iv *invocation) concluded(s *sight) {
 			continue // the Supervisor sends it
 		}
 		from := s
-		if want.kind == 'q' {
+		if want.Kind == 'q' {
 			from = iv.sight("")
 		}
 		if !from.has(want) {
@@ -560,13 +421,13 @@ func (iv *invocation) concluded(s *sight) {
 
 // sentAll: the handling itself has sent all that the end has to report.
 func (s *sight) sentAll(def *core.Definition, t *core.Task) bool {
-	return (t.EndSeq == 0 || s.has(mail{kind: 't', attempt: t.EndSeq})) &&
-		(!alerts(def, t) || s.has(mail{kind: 'a', wakeAt: t.Ended}))
+	return (t.EndSeq == 0 || s.has(model.Mail{Kind: 't', Attempt: t.EndSeq})) &&
+		(!model.Alerts(def, t) || s.has(model.Mail{Kind: 'a', WakeAt: t.Ended}))
 }
 
 // spent: the messages of an order that are deleted, although nothing was committed for them, change
 // nothing. It answers what they have to send again.
-func (iv *invocation) spent(s *sight) (must []mail, ok bool) {
+func (iv *invocation) spent(s *sight) (must []model.Mail, ok bool) {
 	w := iv.w
 	var broken string
 	version := int64(0)
@@ -577,17 +438,17 @@ func (iv *invocation) spent(s *sight) (must []mail, ok bool) {
 		m := iv.modelFor(s, s.base, at)
 		broken = ""
 		for i, ev := range s.events(iv) {
-			m.changed, m.fresh = false, s.fresh(iv, i)
-			rule := m.take(ev)
-			if m.ahead {
+			m.Changed, m.Fresh = false, s.fresh(iv, i)
+			rule := m.Take(ev)
+			if m.Ahead {
 				w.violate("P8", "order %s: %s is ahead of the document, and was deleted", s.id, say(ev))
 				return nil, false
 			}
-			if m.changed && broken == "" {
+			if m.Changed && broken == "" {
 				broken = rule
 			}
 		}
-		must = m.mails
+		must = m.Mails
 		if broken == "" {
 			iv.copied(s)
 			return must, true
@@ -614,7 +475,7 @@ func (iv *invocation) copied(s *sight) {
 	}
 	iv.w.checks.did("P12a")
 	for _, m := range s.sent {
-		if slices.Contains([]byte{'r', 'w', 's', 't', 'a'}, m.kind) {
+		if slices.Contains([]byte{'r', 'w', 's', 't', 'a'}, m.Kind) {
 			iv.w.violate("P12a", "order %s: a fresh copy that changes nothing sent %s", s.id, m)
 		}
 	}
@@ -633,7 +494,7 @@ func (iv *invocation) unreadable(gone func(id string) bool) {
 		switch {
 		case l.message.Value == nil && iv.gone[i] && string(l.message.Body) == newerBody:
 			w.violate("19", "a message of a newer schema was deleted")
-		case l.message.Value == nil && iv.gone[i] && !iv.sight("").has(mail{kind: 'q'}):
+		case l.message.Value == nil && iv.gone[i] && !iv.sight("").has(model.Mail{Kind: 'q'}):
 			w.violate("19", "an unreadable message was deleted, and is not in quarantine")
 		case id != "" && !iv.gone[i] && !iv.broken && iv.sight(id).cut:
 			w.violate("P28", "the store refused order %s for its size, and %s was returned to the queue", id,
@@ -649,8 +510,8 @@ func (iv *invocation) stays(id string) bool {
 	s := iv.sight(id)
 	m := iv.modelFor(s, s.base, iv.times(s)[0])
 	for _, ev := range s.events(iv) {
-		m.take(ev)
-		if m.ahead {
+		m.Take(ev)
+		if m.Ahead {
 			return true
 		}
 	}
@@ -663,30 +524,6 @@ func (iv *invocation) times(s *sight) []reading {
 		iv.p.Now()
 	}
 	return iv.clock[s.from:]
-}
-
-func (m mail) String() string {
-	switch m.kind {
-	case 'r':
-		return fmt.Sprintf("the request of attempt %d of step %s", m.attempt, m.step)
-	case 'w':
-		return fmt.Sprintf("a Wake of step %q, attempt %d", m.step, m.attempt)
-	case 's':
-		return "a Settle"
-	case 't':
-		return fmt.Sprintf("status %d", m.attempt)
-	case 'u':
-		return fmt.Sprintf("that the undo of step %s waits until %s", m.step, m.wakeAt)
-	case 'c':
-		return "that the order is there"
-	case 'f':
-		return "that it is refused"
-	case 'v':
-		return "that the command is refused"
-	case 'q':
-		return "it to the quarantine"
-	}
-	return "the alert"
 }
 
 func say(ev any) string {
@@ -713,7 +550,7 @@ func (iv *invocation) leased(name string, ours bool) {
 }
 
 func (iv *invocation) looks(shard int) {
-	if ours, asked := iv.shards["sweep/"+itoa(shard)]; asked && !ours {
+	if ours, asked := iv.shards["sweep/"+strconv.Itoa(shard)]; asked && !ours {
 		iv.w.violate("P16", "a Supervisor sweeps shard %d, which another one has", shard)
 	}
 }
@@ -775,7 +612,7 @@ func (iv *invocation) swept(due []dueAt) {
 		rule := ""
 		for _, now := range iv.times(s) {
 			m := iv.modelFor(s, s.base, now)
-			if rule = m.sweep(); rule == "" && s.base.Due != live(s.base) {
+			if rule = m.Sweep(); rule == "" && s.base.Due != model.Live(s.base) {
 				rule = "P10"
 			}
 			if rule == "" {
@@ -810,21 +647,21 @@ func (iv *invocation) restarted(due []dueAt) {
 			st := &t.Steps[i]
 			going := t.ProcessState == core.Processing || t.ProcessState == core.Compensating
 			switch {
-			case stands(t, st):
-				s.must = append(s.must, ofClaim(w.defOf(t), t, i, last)...)
+			case model.Stands(t, st):
+				s.must = append(s.must, model.OfClaim(w.defOf(t), t, i, last)...)
 			case st.State == core.Waiting && t.ProcessState == core.Compensating && st.CompleteBy != 0:
 				// at once: nothing is waited for any more
-				s.must = append(s.must, mail{kind: 'w', step: st.Name, attempt: st.Attempt})
-			case going && waits(st) && st.CompleteBy != 0:
-				s.must = append(s.must, mail{kind: 'w', step: st.Name, attempt: st.Attempt,
-					wakeAt: st.WakeAt})
+				s.must = append(s.must, model.Mail{Kind: 'w', Step: st.Name, Attempt: st.Attempt})
+			case going && model.Waits(st) && st.CompleteBy != 0:
+				s.must = append(s.must, model.Mail{Kind: 'w', Step: st.Name, Attempt: st.Attempt,
+					WakeAt: st.WakeAt})
 			}
 		}
 		if t.ResendAt != 0 && t.EndSeq > 0 {
-			s.must = append(s.must, mail{kind: 't', attempt: t.EndSeq})
+			s.must = append(s.must, model.Mail{Kind: 't', Attempt: t.EndSeq})
 		}
-		if t.ResendAt != 0 && alerts(w.defOf(t), t) {
-			s.must = append(s.must, mail{kind: 'a', wakeAt: t.Ended})
+		if t.ResendAt != 0 && model.Alerts(w.defOf(t), t) {
+			s.must = append(s.must, model.Mail{Kind: 'a', WakeAt: t.Ended})
 		}
 		for _, want := range s.must {
 			if !iv.tooFar(want) && !s.has(want) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 )
 
 // noon is when a simulation begins that says nothing else, in Unix milliseconds.
@@ -97,7 +98,7 @@ type simulation struct {
 	outages    map[string]int64 // until when the service behind an agent hangs for all callers
 	expired    map[string]int64 // until when it does not accept the agent's credentials
 	coming     map[string]int64 // until when it says "not yet" to a key
-	room       room             // what the document of a task may hold
+	room       model.Room       // what the document of a task may hold
 	shards     int
 	pages      int // how many rows of the index the Supervisor takes at a time; 0: as it likes
 

@@ -2,7 +2,6 @@ package simulate
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
@@ -13,6 +12,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 )
 
 // digest hashes what decides what can happen next. Moments are hashed as they lie to the present
@@ -331,16 +331,10 @@ func answers(h *digest, s *core.Step) {
 		h.text(v.ID)
 		h.yes(v.Accepted)
 	}
-	if d, ok := decidedOf(s); ok {
+	if d, ok := model.DecidedOf(s); ok {
 		h.text(string(d.Value))
 		h.text(d.By)
 	}
-}
-
-// decidedOf is what stands in the output of a step that was answered.
-func decidedOf(s *core.Step) (d core.Decided, ok bool) {
-	ok = s.Answers != nil && s.Output != nil && json.Unmarshal(s.Output, &d) == nil
-	return d, ok
 }
 
 // step leaves out what no rule asks for: LockedBy (the name of a process), FirstAt but for services that
@@ -373,7 +367,7 @@ func (d *driver) step(h *digest, s *core.Step, now, slack int64) {
 		h.number(int64(a.RemindedAt.Sub(s.ClaimedAt)))
 		h.yes(a.Moved)
 	}
-	if since := sinceOf(s); since != 0 {
+	if since := model.SinceOf(s); since != 0 {
 		h.number(int64(since) - now)
 	}
 	if d.w.kept() > 0 && s.First > 0 {

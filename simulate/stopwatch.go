@@ -1,6 +1,8 @@
 package simulate
 
-import "time"
+import (
+	"time"
+)
 
 // patience is by how much longer than on a machine of its own a search may take.
 const patience = 2

@@ -209,7 +209,7 @@ const lateTime = 10 * 60_000
 // know, and have to keep.
 func (p *process) later(wr *port.Write) *port.Write {
 	// what it adds was not looked at when the document was found to fit
-	if p.deploy == 0 || p.w.room.limit > 0 {
+	if p.deploy == 0 || p.w.room.Limit > 0 {
 		return wr
 	}
 	t, err := state.DecodeTask(wr.Record.Document)

@@ -1,106 +1,10 @@
 package simulate
 
 import (
-	"encoding/json"
-	"time"
-
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
+	"strconv"
 )
-
-// longestWait is how far ahead a wait may end, and longestDelay how long a message can be delayed (P34).
-const (
-	longestWait  = 366 * core.Day
-	longestDelay = 900 * core.Second
-)
-
-// spanOfWait is between what and what a wait ends that is claimed now: the share of its spread is free. It is
-// not ok where until is no time, or lies too far ahead (P34).
-func (m *model) spanOfWait(i int) (from, to core.Time, ok bool) {
-	d := &m.def.Steps[i]
-	from = m.now.Add(d.Wait.For)
-	if d.Input != nil {
-		value, err := m.def.Expr.Input(i, m.environment(i))
-		var text string
-		if err != nil || json.Unmarshal(value, &text) != nil {
-			return 0, 0, false
-		}
-		at, err := time.Parse(time.RFC3339Nano, text)
-		if from = core.TimeOf(at); err != nil || from > m.now.Add(longestWait) {
-			return 0, 0, false
-		}
-	}
-	return from, from.Add(d.Wait.Spread), true
-}
-
-// overAtOnce: its time has passed. Where that depends on its share of the spread, the real task says so.
-func (m *model) overAtOnce(i int) bool {
-	if m.def.Steps[i].Answer != nil {
-		a, _, ok := m.asked(i)
-		if ok {
-			_, ok = wholeNeed(a)
-		}
-		return ok
-	}
-	if m.def.Steps[i].Wait == nil {
-		return false
-	}
-	from, to, ok := m.spanOfWait(i)
-	return ok && from <= m.now && (to <= m.now || m.real == nil || m.realStep(i).FinishedAt == m.now)
-}
-
-// claimWait: a claim that asks no agent, fixes when it ends, and leaves a time (P33, P34).
-func (m *model) claimWait(i int) {
-	s := &m.t.Steps[i]
-	from, to, _ := m.spanOfWait(i)
-	s.Attempt++
-	m.first(s)
-	s.State, s.Cause, s.NoEffect, s.ClaimedAt, s.Until = core.Waiting, m.cause, 0, m.now, to
-	if m.real != nil {
-		if at := m.realStep(i).Until; at >= from && at <= to {
-			s.Until = at
-		}
-	}
-	if m.overAtOnce(i) {
-		m.finish(i, nil)
-		return
-	}
-	s.WakeAt = s.Until
-	m.leaveTime(i)
-}
-
-// leaveTime: a Wake where a message can be delayed for as long, else the Supervisor's time (P34).
-func (m *model) leaveTime(i int) {
-	s, next := &m.t.Steps[i], nextLook(m.def, m.t, i)
-	if s.CompleteBy = next; next.Sub(m.now) <= longestDelay {
-		s.CompleteBy = max(next, m.now).Add(m.def.Grace)
-	}
-	m.post('w', s.Name, s.Attempt, next)
-}
-
-// lookAgain: Resubmit ends a wait whose time came while the task was in Error, and lets another go on (P33).
-func (m *model) lookAgain(i int) {
-	s := &m.t.Steps[i]
-	if m.def.Steps[i].Answer != nil {
-		m.lookAtAnswers(i)
-	}
-	switch {
-	case s.State != core.Waiting:
-		return
-	case m.def.Steps[i].Answer == nil && s.WakeAt <= m.now:
-		m.finish(i, nil)
-		return
-	}
-	m.askAgain(i)
-}
-
-// askAgain leaves the time of an open wait anew, and sends the last reminder of a question again (P37).
-func (m *model) askAgain(i int) {
-	m.t.Steps[i].Cause = m.cause
-	if m.def.Steps[i].Answer != nil {
-		m.mails = append(m.mails, reminder(m.def, m.t, i, m.now)...)
-	}
-	m.leaveTime(i)
-}
 
 // longest is the most that an order of any of the definitions waits.
 func longest(all []*core.Definition) (most int64) {
@@ -112,7 +16,7 @@ func longest(all []*core.Definition) (most int64) {
 				sum += int64(d.Timeout)
 			case d.Wait == nil:
 			case d.Input != nil:
-				sum += int64(longestWait + d.Wait.Spread)
+				sum += int64(model.LongestWait + d.Wait.Spread)
 			default:
 				sum += int64(d.Wait.For + d.Wait.Spread)
 			}
@@ -158,7 +62,7 @@ func (m *move) wait(was, s *core.Step) {
 		t.ProcessState == core.Compensating) && s.CompleteBy == 0 && !m.undecided(was):
 		m.fail("P33", "step %s waits, and has no time at which the Supervisor looks at it", s.Name)
 	}
-	claim := s.Name + "/" + itoa(s.Attempt)
+	claim := s.Name + "/" + strconv.Itoa(s.Attempt)
 	if s.State == core.Waiting {
 		if at, known := seen.wakes[claim]; known && s.WakeAt != at && s.WakeAt != 0 {
 			m.fail("P34", "step %s, attempt %d, was to wait until %s, and waits until %s", s.Name, s.Attempt,

@@ -1,0 +1,83 @@
+package model
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// Room is how much the document of a task may hold, in a world where tasks come near their limit
+// (P28). The zero value sets no limit.
+type Room struct {
+	Limit   int
+	Failing bool // services fail so often that every step has a text
+	// least is what the longest document takes without outputs and reasons, by definition.
+	Least map[string]int
+}
+
+// holds: the reserve stays free beside the outputs and the reasons of verdicts. Within a few bytes, and
+// the reasons that the model does not know, it takes what the real task did.
+func (m *Model) holds(i int, output json.RawMessage) bool {
+	if m.Room.Limit == 0 || len(output) == 0 {
+		return true
+	}
+	need, vague := m.needs(m.T, i)
+	switch need += len(output); {
+	case need+vague <= m.Room.Limit:
+		return true
+	case need-vague > m.Room.Limit:
+		return false
+	}
+	return m.Real != nil && string(m.realStep(i).Output) == string(output)
+}
+
+// keepsReserve: P49, the same of a task that is moved.
+func (m *Model) keepsReserve(moved *core.Task, command string) bool {
+	if m.Room.Limit == 0 {
+		return true
+	}
+	need, vague := m.needs(moved, -1)
+	for name := range moved.Removed {
+		need, vague = need+len(name), vague+30
+	}
+	vague += 40 * len(moved.Steps) // what steps have of the definition before
+	switch {
+	case need+vague <= m.Room.Limit:
+		return true
+	case need-vague > m.Room.Limit:
+		return false
+	}
+	return m.Real != nil && slices.ContainsFunc(m.Real.Verdicts,
+		func(v core.Verdict) bool { return v.ID == command && v.Accepted })
+}
+
+// needs is what the longest document of a task takes, without the output of the step but; it is exact but for
+// a few bytes, and for reasons that the model does not know.
+func (m *Model) needs(t *core.Task, but int) (need, vague int) {
+	need, vague = m.Room.Least[t.Definition]+len(t.OrderID)+len(t.ReplyTo), 60
+	for k := range t.Steps {
+		// what is decided stands in the reserve, as far as the value of an event is short
+		if a := t.Steps[k].Answers; a != nil {
+			vague += 60
+			for _, v := range a.Verdicts {
+				if need += len(v.Reason); !v.Accepted && v.Reason == "" {
+					vague += core.MaxMessage
+				}
+			}
+			continue
+		}
+		if g := t.Steps[k].Corrected; g != nil {
+			need, vague = need+len(g.Input)+len(g.By)+len(g.Reason)+40, vague+100
+		}
+		if out := t.Steps[k].Output; k != but && len(out) > 0 {
+			need, vague = need+len(out), vague+16
+		}
+	}
+	for _, v := range t.Verdicts {
+		if need += len(v.Reason); !v.Accepted && v.Reason == "" {
+			vague += core.MaxMessage
+		}
+	}
+	return need, vague
+}
