@@ -296,7 +296,10 @@ func (l *DeadLetter) identify() {
 	if json.Unmarshal(l.Body, &k) != nil {
 		return
 	}
-	l.Kind, l.OrderID, l.Step, l.Attempt = k.kind(), k.OrderID, k.Step, k.Attempt
+	l.Kind = k.kind()
+	l.OrderID = k.OrderID
+	l.Step = k.Step
+	l.Attempt = k.Attempt
 	l.OrderID = cmp.Or(l.OrderID, k.Task)
 }
 

@@ -144,7 +144,11 @@ func errorOf(resp *http.Response) error {
 	if json.Unmarshal(data, &p) != nil || p.Code == "" {
 		return e
 	}
-	e.Code, e.Title, e.Detail, e.Field, e.RequestID = p.Code, p.Title, p.Detail, p.Field, p.RequestID
+	e.Code = p.Code
+	e.Title = p.Title
+	e.Detail = p.Detail
+	e.Field = p.Field
+	e.RequestID = p.RequestID
 	if p.Verdict != nil {
 		return &verdictError{e, *p.Verdict}
 	}

@@ -21,7 +21,10 @@ func (c *Client) letter(ctx context.Context, via deadLetters, queue string, d *p
 	if err == nil && queue == port.Quarantine {
 		var q *message.Quarantined
 		if q, err = message.DecodeQuarantined(body); err == nil {
-			l.Queue, l.Reason, l.Body, l.SHA256 = q.Queue, q.Reason, q.Body, q.SHA256
+			l.Queue = q.Queue
+			l.Reason = q.Reason
+			l.Body = q.Body
+			l.SHA256 = q.SHA256
 			whole = digest(q.Body) == q.SHA256
 		}
 	}

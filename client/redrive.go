@@ -151,7 +151,11 @@ func (c *Client) handle(ctx context.Context, action string, h Handling) error {
 
 // report completes the record of what was done and passes it on.
 func (x *handling) report(r Handled, result HandledResult, text string) error {
-	r.At, r.Action, r.By, r.Reason, r.DryRun = time.Now().UTC(), x.action, x.By, x.Reason, x.DryRun
+	r.At = time.Now().UTC()
+	r.Action = x.action
+	r.By = x.By
+	r.Reason = x.Reason
+	r.DryRun = x.DryRun
 	r.Result, r.Text = result, text
 	if err := x.Record(r); err != nil {
 		return fmt.Errorf("the record of message %s could not be written: %w", r.ID, err)

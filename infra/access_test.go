@@ -109,8 +109,10 @@ func TestNoWildcards(t *testing.T) {
 	for name, change := range map[string]func(awscdk.Stack, *infra.Props){
 		"default": nil,
 		"all options": func(_ awscdk.Stack, p *infra.Props) {
-			p.CustomerManagedKey, p.EventBridgeRule, p.FinishedOrders, p.Operators = true, true, true,
-				[]string{"arn:aws:iam::123456789012:role/ops"}
+			p.CustomerManagedKey = true
+			p.EventBridgeRule = true
+			p.FinishedOrders = true
+			p.Operators = []string{"arn:aws:iam::123456789012:role/ops"}
 		},
 		"secrets": withSecrets,
 	} {

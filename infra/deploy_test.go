@@ -24,7 +24,8 @@ import (
 // templates hold:
 //
 //	pip download --no-deps cfn-lint==1.58.0
-//	go test ./infra -run TestPermissionsOfCloudFormation -schemas $PWD/cfn_lint-1.58.0-py3-none-any.whl -update
+//	go test ./infra -run TestPermissionsOfCloudFormation -update \
+//		-schemas $PWD/cfn_lint-1.58.0-py3-none-any.whl
 var schemas = flag.String("schemas", "",
 	"the wheel of cfn-lint, to hold infra/testdata/cloudformation.json to it")
 

@@ -74,7 +74,10 @@ func TestFunctions(t *testing.T) {
 func TestMappings(t *testing.T) {
 	x := template(t, func(_ awscdk.Stack, p *infra.Props) {
 		a := p.Agents["payment"]
-		a.Timeout, a.Batch, a.Window, a.MaxConcurrency = 90*time.Second, 7, 3*time.Second, 40
+		a.Timeout = 90 * time.Second
+		a.Batch = 7
+		a.Window = 3 * time.Second
+		a.MaxConcurrency = 40
 		p.Agents["payment"] = a
 	})
 	functions, queues := x.of("AWS::Lambda::Function"), x.of("AWS::SQS::Queue")
@@ -501,8 +504,11 @@ func str(s string) *string { return &s }
 // Props that change much at once.
 func TestVariants(t *testing.T) {
 	x := template(t, func(_ awscdk.Stack, p *infra.Props) {
-		p.CustomerManagedKey, p.X86, p.FinishedOrders, p.TaskTTL, p.RemovalPolicy = true, true, true,
-			90*24*time.Hour, awscdk.RemovalPolicy_DESTROY
+		p.CustomerManagedKey = true
+		p.X86 = true
+		p.FinishedOrders = true
+		p.TaskTTL = 90 * 24 * time.Hour
+		p.RemovalPolicy = awscdk.RemovalPolicy_DESTROY
 		p.Replicas, p.Shards, p.Tuning.ReservedSupervisors = []infra.Replica{{Region: "eu-west-1",
 			KeyARN: "arn:aws:kms:eu-west-1:123456789012:key/k"}}, 32, 1
 	})

@@ -338,7 +338,10 @@ func TestChecks(t *testing.T) {
 					port.High(port.Intake): none,
 				},
 			}
-			w.Parts.Sweeps, w.Parts.Lambda, w.Parts.Tables, w.Parts.Caller = s, a, a, a
+			w.Parts.Sweeps = s
+			w.Parts.Lambda = a
+			w.Parts.Tables = a
+			w.Parts.Caller = a
 			w.Parts.Rights, w.Parts.Role = a.may, a.role
 			w.Parts.Metrics = nil
 			c.change(w, s, a)

@@ -154,8 +154,10 @@ func golden(t *testing.T) map[string]string {
 // The outputs that the construct writes are those that this program reads.
 func TestReadOutputs(t *testing.T) {
 	values := golden(t)
-	values["EngineFinished"], values["EngineFairQueues"], values["EnginePaused"],
-		values["EngineScheduled"] = "true", "true", "true", "order,report"
+	values["EngineFinished"] = "true"
+	values["EngineFairQueues"] = "true"
+	values["EnginePaused"] = "true"
+	values["EngineScheduled"] = "order,report"
 	values["EngineConcurrency"], values["EngineMappings"] = "40", "requests-payment=m-payment"
 	delete(values, "EngineSweepSeconds") // as an older stack
 	values["AppIntakeUrl"] = "of something else"

@@ -79,8 +79,10 @@ const inErrorSearch = `SEARCH('{Stepkeeper,Deployment,Workflow} Deployment="Shop
 func watched(t *testing.T, w *watch) *stacktest.Deployment {
 	s := stacktest.New(t, stacktest.Memory())
 	o := &s.Parts.Outputs
-	o.Intake, o.Deployment, o.Scheduler, o.SweepInterval = "https://sqs/1/Shop-Intake", "Shop/Engine",
-		"Shop-Scheduler", 2*time.Minute
+	o.Intake = "https://sqs/1/Shop-Intake"
+	o.Deployment = "Shop/Engine"
+	o.Scheduler = "Shop-Scheduler"
+	o.SweepInterval = 2 * time.Minute
 	o.Replies = "https://sqs/1/Shop-Replies"
 	o.Requests = map[string]string{"mail": "https://sqs/1/Shop-Mail"}
 	o.High = map[string]string{port.Requests("mail"): "https://sqs/1/Shop-Mail-High"}

@@ -108,7 +108,10 @@ func (b *book) observe(list []view.Summary) {
 		if terminal(e.state) && e.state != s.State {
 			b.reopened = append(b.reopened, s.OrderID)
 		}
-		e.state, e.ended, e.seen, e.reason = s.State, s.Ended, true, ""
+		e.state = s.State
+		e.ended = s.Ended
+		e.seen = true
+		e.reason = ""
 		if s.Error != nil {
 			e.reason = reasonOf(s.Error)
 		}

@@ -330,7 +330,10 @@ func TestSeed(t *testing.T) {
 	run := func(seed uint64, backwards, together bool) map[string]int {
 		rates := services.DefaultRates()
 		for name, r := range rates {
-			r.Before, r.TooMany, r.After, r.Cut = 0.2, 0.2, 0.1, 0.1
+			r.Before = 0.2
+			r.TooMany = 0.2
+			r.After = 0.1
+			r.Cut = 0.1
 			r.SlowFor, r.HangFor = time.Millisecond, 5*time.Millisecond
 			rates[name] = r
 		}

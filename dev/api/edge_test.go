@@ -174,7 +174,8 @@ func (d *document) check(t *testing.T, method, path string, a answer) {
 	if template == "" || a.status == http.StatusMethodNotAllowed {
 		return
 	}
-	operation, _ := d.raw["paths"].(map[string]any)[template].(map[string]any)[strings.ToLower(method)].(map[string]any)
+	item := d.raw["paths"].(map[string]any)[template].(map[string]any)
+	operation, _ := item[strings.ToLower(method)].(map[string]any)
 	if operation == nil {
 		return
 	}
@@ -236,11 +237,17 @@ func TestEveryOperationKeepsItsDocument(t *testing.T) {
 	r := newRig(t)
 	r.submit("a-1")
 	r.backend.Change("a-1", func(x *core.Task) {
-		x.ProcessState, x.Phase, x.Ended, x.Why = core.Error, core.Undoing, apitest.Now+9, core.WhyFailure
+		x.ProcessState = core.Error
+		x.Phase = core.Undoing
+		x.Ended = apitest.Now + 9
+		x.Why = core.WhyFailure
 		x.EndCode, x.EndText, x.EndStep = "timeout", "payment did not answer", "charge"
 		x.Verdicts = []core.Verdict{{ID: "c1", Command: "cancel", Reason: "too late", At: apitest.Now}}
 		s := &x.Steps[0]
-		s.State, s.Undo, s.UndoFailures, s.Output = core.UndoWait, true, 2, json.RawMessage(`{"id":7}`)
+		s.State = core.UndoWait
+		s.Undo = true
+		s.UndoFailures = 2
+		s.Output = json.RawMessage(`{"id":7}`)
 		s.Error = &core.StepError{Code: "timeout", Message: "no answer", At: apitest.Now, Attempt: 1}
 		s.Resolved = &core.Resolved{Fact: core.Happened, Command: 1}
 	})

@@ -222,7 +222,10 @@ func commanded(t *testing.T, s *embedded.Runtime, id string, c message.Control) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Schema, c.OrderID, c.ID, c.Command = message.Schema, id, "c-"+id[len(id)-1:], task.Command
+	c.Schema = message.Schema
+	c.OrderID = id
+	c.ID = "c-" + id[len(id)-1:]
+	c.Command = task.Command
 	if v, err := s.Command(t.Context(), c); err != nil || !v.Accepted {
 		t.Fatalf("%s of %s: %+v, %v", c.Kind, id, v, err)
 	}

@@ -29,7 +29,10 @@ func TestAnOrderIsErased(t *testing.T) {
 	}
 	send := func(id string, c message.Control) core.Verdict {
 		t.Helper()
-		c.Schema, c.OrderID, c.By, c.Reason = 1, id, "ann", "asked to by "+secret
+		c.Schema = 1
+		c.OrderID = id
+		c.By = "ann"
+		c.Reason = "asked to by " + secret
 		v, err := s.Command(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)

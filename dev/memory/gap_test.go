@@ -23,8 +23,10 @@ func TestEndedContext(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	clock := memory.NewClock(start)
-	store, defs, ledger, leases := memory.NewStore(2), memory.NewDefinitions(), memory.NewLedger(),
-		memory.NewLeases()
+	store := memory.NewStore(2)
+	defs := memory.NewDefinitions()
+	ledger := memory.NewLedger()
+	leases := memory.NewLeases()
 	queues := queuesOf(t, clock, nil, nil)
 	if err := queues.Add(memory.QueueConfig{Name: "a"}); err != nil {
 		t.Fatal(err)

@@ -104,8 +104,11 @@ func (p Prices) With(file []byte) (Prices, error) {
 					"prices: %s is %v dollars per %v units; give 0 or more dollars, and more than 0 units",
 					name, price.Dollars, price.Per)
 		}
-		published.Dollars, published.Per, published.Source, published.Date, published.Note = price.Dollars,
-			price.Per, price.Source, price.Date, price.Note
+		published.Dollars = price.Dollars
+		published.Per = price.Per
+		published.Source = price.Source
+		published.Date = price.Date
+		published.Note = price.Note
 		all[name] = published
 	}
 	p.Prices = all

@@ -142,7 +142,11 @@ func trafficOf(t *view.Task) (m traffic) {
 // outputs; moves of the due time, sends that were repeated and lookups of incidents are not counted.
 func consumed(t *view.Task, apart float64, shape Shape) Totals {
 	m, batch, agents := trafficOf(t), float64(shape.SchedulerBatch), float64(shape.AgentBatch)
-	commits, ended, settled, submitted, toParent := float64(t.Version-1), 0.0, 0.0, 1.0, 0.0
+	commits := float64(t.Version - 1)
+	ended := 0.0
+	settled := 0.0
+	submitted := 1.0
+	toParent := 0.0
 	if t.Ended && (t.Reported || t.ReplyTo == "") {
 		ended = 1 // the index entry is taken out
 	}

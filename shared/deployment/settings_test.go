@@ -185,8 +185,10 @@ func TestBounds(t *testing.T) {
 	if sch.Window != 0 || sch.Reminder != 0 || sch.LogGroup != "" || sch.Region != "" {
 		t.Errorf("%+v", sch)
 	}
-	env[deployment.VarWindow], env[deployment.VarReminder], env["AWS_LAMBDA_LOG_GROUP_NAME"],
-		env["AWS_REGION"] = "1h", "0s", "/shop/Scheduler", "eu-central-1"
+	env[deployment.VarWindow] = "1h"
+	env[deployment.VarReminder] = "0s"
+	env["AWS_LAMBDA_LOG_GROUP_NAME"] = "/shop/Scheduler"
+	env["AWS_REGION"] = "eu-central-1"
 	sch, err = deployment.ReadScheduler(lookup(env))
 	if err != nil {
 		t.Fatalf("%+v %v", sch, err)

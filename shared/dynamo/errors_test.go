@@ -457,7 +457,10 @@ func TestWhichReadsAreConsistent(t *testing.T) {
 func TestParallelCallsAreBounded(t *testing.T) {
 	const parallel, batch = 3, 12
 	var lock sync.Mutex
-	at, most, joined, group := 0, 0, 0, make(chan struct{})
+	at := 0
+	most := 0
+	joined := 0
+	group := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		lock.Lock()
 		at++

@@ -137,7 +137,13 @@ func TestFactsOfAnAlert(t *testing.T) {
 	if got := a.Facts(); !slices.Equal(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	a.FirstTry, a.LastTry, a.At, a.Orders, a.Most, a.Logs, a.Deployment = 2, 2, 3, 4, 5, "https://x", "Shop"
+	a.FirstTry = 2
+	a.LastTry = 2
+	a.At = 3
+	a.Orders = 4
+	a.Most = 5
+	a.Logs = "https://x"
+	a.Deployment = "Shop"
 	for _, want := range []message.Fact{{Name: "tried", Value: core.Time(2).String()}, {Name: "stopped",
 		Value: core.Time(3).String()}, {Name: "orders", Value: "4"}, {Name: "most", Value: "5"},
 		{Name: "log", Value: "https://x"}, {Name: "in", Value: "Shop"}} {

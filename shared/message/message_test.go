@@ -372,8 +372,10 @@ func examples() map[string][]port.Value {
 		Operation: core.Do, Outcome: core.OutcomeDone,
 		Output: json.RawMessage(`{"id":7}`), Waited: 12}
 	failed := reply
-	failed.Outcome, failed.Output, failed.Error, failed.RetryAfter = core.OutcomeRetryLater, nil,
-		&message.ReplyError{Code: "http-503", Message: "busy"}, 1000
+	failed.Outcome = core.OutcomeRetryLater
+	failed.Output = nil
+	failed.Error = &message.ReplyError{Code: "http-503", Message: "busy"}
+	failed.RetryAfter = 1000
 	progress := reply
 	progress.Outcome, progress.Output, progress.Percent = message.Progress, nil, 40
 	progress.Note, progress.Until = "frames", 1795251600500

@@ -119,7 +119,10 @@ func (r Record) Of(workflow string, s *core.Schedule) Record {
 	if r.Cron != s.Cron || r.Zone != s.Zone {
 		r.Next = 0
 	}
-	r.Workflow, r.Cron, r.Zone, r.Overlap = workflow, s.Cron, s.Zone, s.Overlap
+	r.Workflow = workflow
+	r.Cron = s.Cron
+	r.Zone = s.Zone
+	r.Overlap = s.Overlap
 	return r
 }
 

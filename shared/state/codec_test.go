@@ -37,8 +37,12 @@ func usualTask() *core.Task {
 		}
 		if i == 3 {
 			s.Cause = "reply/book-shipment/1/done"
-			s.State, s.LockedBy, s.CompleteBy, s.StopBy, s.FinishedAt, s.Output = core.Processing,
-				"scheduler-1", at+40_000, at+40_000, 0, nil
+			s.State = core.Processing
+			s.LockedBy = "scheduler-1"
+			s.CompleteBy = at + 40_000
+			s.StopBy = at + 40_000
+			s.FinishedAt = 0
+			s.Output = nil
 		}
 		t.Steps = append(t.Steps, s)
 	}

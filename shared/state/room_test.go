@@ -279,11 +279,20 @@ func (f *full) reply(s *core.Step, draw func(string, int) int) core.Event {
 	}
 	switch draw("outcome", 8) {
 	case 0:
-		r.Outcome, r.Code, r.Message, r.NoEffect = core.OutcomeFailed, worst, worst, true
+		r.Outcome = core.OutcomeFailed
+		r.Code = worst
+		r.Message = worst
+		r.NoEffect = true
 	case 1:
-		r.Outcome, r.Code, r.Message, r.NoEffect = core.OutcomeRetryLater, worst, worst, true
+		r.Outcome = core.OutcomeRetryLater
+		r.Code = worst
+		r.Message = worst
+		r.NoEffect = true
 	case 2:
-		r.Outcome, r.Code, r.Message, r.NoEffect = core.OutcomeRetryLater, core.CodeUnauthorized, worst, true
+		r.Outcome = core.OutcomeRetryLater
+		r.Code = core.CodeUnauthorized
+		r.Message = worst
+		r.NoEffect = true
 	default:
 		left := max(0, port.MaxDocument-state.Size(f.task))
 		switch draw("size", 4) {

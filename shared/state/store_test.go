@@ -111,7 +111,10 @@ func TestCommitDerivesTheIndex(t *testing.T) {
 		t.Error("not due")
 	}
 	second := task("o-1", 2)
-	second.Due, second.Attention, second.ProcessState, second.Ended = 0, true, core.Error, born+5
+	second.Due = 0
+	second.Attention = true
+	second.ProcessState = core.Error
+	second.Ended = born + 5
 	if err := s.Commit(ctx, []state.Change{{Task: second}})[0]; err != nil {
 		t.Fatal(err)
 	}

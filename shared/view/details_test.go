@@ -140,8 +140,10 @@ func TestInputs(t *testing.T) {
 func TestAnUndoneOrderThatWasMovedShowsWhatItsRunDid(t *testing.T) {
 	task, def := stopped(0)
 	def.AlertUndone = true
-	task.ProcessState, task.Phase, task.Why, task.Steps[0].State = core.Compensated, "", core.WhyFailure,
-		core.Failed
+	task.ProcessState = core.Compensated
+	task.Phase = ""
+	task.Why = core.WhyFailure
+	task.Steps[0].State = core.Failed
 	for _, x := range []struct {
 		name    string
 		verdict core.Verdict

@@ -73,8 +73,10 @@ func underWay() *core.Task {
 		}, Progress: &core.StepProgress{Percent: 40, Note: "packing", At: second(20)},
 		Corrected: &core.Corrected{Input: json.RawMessage(`{"n":1}`), Command: 2, By: "ann", Reason: "typo",
 			At: second(9)}}
-	at("plain").FinishedAt, at("plain").FinishSeq, at("plain").Output, at("plain").NoEffect = second(12), 3,
-		json.RawMessage(`{"m":1}`), second(12)
+	at("plain").FinishedAt = second(12)
+	at("plain").FinishSeq = 3
+	at("plain").Output = json.RawMessage(`{"m":1}`)
+	at("plain").NoEffect = second(12)
 	at("plain").Error, at("plain").Resolved = &core.StepError{Code: core.CodeNotYet, Message: "soon",
 		At: second(11)}, &core.Resolved{Fact: core.Happened, Command: 1, At: second(12)}
 	at("pause").WakeAt = second(300)
@@ -135,9 +137,15 @@ func TestShown(t *testing.T) {
 	show("under way", underWay(), def)
 	show("without its definition", underWay(), nil)
 	x := underWay()
-	x.ProcessState, x.Phase, x.Why, x.Ended, x.EndSeq, x.EndCode, x.EndStep, x.EndText,
-		x.ResendAt = core.Error, core.Undoing, core.WhyFailure, second(700), 5, "refused", "again",
-		"the van is gone", second(730)
+	x.ProcessState = core.Error
+	x.Phase = core.Undoing
+	x.Why = core.WhyFailure
+	x.Ended = second(700)
+	x.EndSeq = 5
+	x.EndCode = "refused"
+	x.EndStep = "again"
+	x.EndText = "the van is gone"
+	x.ResendAt = second(730)
 	x.UndoneFor = core.UndoReason{Step: "plain", Code: "timeout", Text: "no answer"}
 	show("in Error, and its agents are at work", x, def)
 	x = underWay()
@@ -149,11 +157,15 @@ func TestShown(t *testing.T) {
 		core.UndoWait, 4
 	show("being undone", x, def)
 	x = underWay()
-	x.ProcessState, x.Ended, x.EndSeq, x.Output = core.Processed, second(700), 5,
-		json.RawMessage(`{"ok":true}`)
+	x.ProcessState = core.Processed
+	x.Ended = second(700)
+	x.EndSeq = 5
+	x.Output = json.RawMessage(`{"ok":true}`)
 	for i := range x.Steps {
-		x.Steps[i].State, x.Steps[i].FinishedAt, x.Steps[i].CompleteBy, x.Steps[i].WakeAt = core.Processed,
-			second(650+i), 0, 0
+		x.Steps[i].State = core.Processed
+		x.Steps[i].FinishedAt = second(650 + i)
+		x.Steps[i].CompleteBy = 0
+		x.Steps[i].WakeAt = 0
 	}
 	show("processed", x, def)
 	x.ProcessState, x.Closing = core.Closed, &core.Closing{By: "ann", Reason: "refunded"}

@@ -241,7 +241,10 @@ func (m *messages) end() {
 	if t.EndSeq > 0 {
 		m.add(t.Ended, sent, MessageStatus, t.ReplyTo, string(core.EndKind(t)), func(x *Message) {
 			reported(x)
-			x.Seq, x.Code, x.Text, x.Step = t.EndSeq, t.EndCode, t.EndText, t.EndStep
+			x.Seq = t.EndSeq
+			x.Code = t.EndCode
+			x.Text = t.EndText
+			x.Step = t.EndStep
 		})
 	}
 	if t.Parent != nil {

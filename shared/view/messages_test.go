@@ -77,8 +77,13 @@ func TestMessages(t *testing.T) {
 		t.Errorf("under way:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 
-	x.ProcessState, x.Phase, x.Ended, x.EndSeq, x.EndCode, x.EndStep, x.ResendAt = core.Error, core.Forward,
-		at(55), 2, "timeout", "ship", at(85)
+	x.ProcessState = core.Error
+	x.Phase = core.Forward
+	x.Ended = at(55)
+	x.EndSeq = 2
+	x.EndCode = "timeout"
+	x.EndStep = "ship"
+	x.ResendAt = at(85)
 	x.Steps[3].State, x.Steps[3].CompleteBy = core.Failed, 0
 	x.Attempts = append(x.Attempts, core.Attempt{Step: "ship", Number: 1, Began: at(21), Ended: at(50),
 		Outcome: core.OutcomeOverdue})
@@ -98,10 +103,15 @@ func TestMessages(t *testing.T) {
 		}
 	}
 
-	x.ProcessState, x.Phase, x.Ended, x.Parent = core.Compensating, "", 0,
-		&core.Parent{OrderID: "p", Step: "parts"}
+	x.ProcessState = core.Compensating
+	x.Phase = ""
+	x.Ended = 0
+	x.Parent = &core.Parent{OrderID: "p", Step: "parts"}
 	s := &x.Steps[0]
-	s.State, s.Undo, s.Attempt, s.ClaimedAt = core.Compensated, true, 4, at(56)
+	s.State = core.Compensated
+	s.Undo = true
+	s.Attempt = 4
+	s.ClaimedAt = at(56)
 	x.Attempts = nil
 	got := reported(x, def)
 	want = []string{" 0 received order order p /0", " 2 sent request charge payment charge/0",

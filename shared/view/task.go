@@ -132,8 +132,12 @@ type Answers struct {
 func answersOf(s *core.Step, def *core.Answer) *Answers {
 	v := &Answers{Event: def.Event, Values: def.Values, Round: 1}
 	if a := s.Answers; a != nil {
-		v.Round, v.Need, v.Who, v.NotSelf, v.Reminded, v.Votes = max(1, a.Round), a.Need, a.Who, a.NotSelf,
-			a.Reminded, a.Votes
+		v.Round = max(1, a.Round)
+		v.Need = a.Need
+		v.Who = a.Who
+		v.NotSelf = a.NotSelf
+		v.Reminded = a.Reminded
+		v.Votes = a.Votes
 		for _, r := range a.Verdicts {
 			if r.Accepted && r.Note != "" {
 				v.Reasoned = append(v.Reasoned, r)
@@ -383,8 +387,10 @@ func stepOf(s *core.Step, def *core.StepDefinition) Step {
 	}
 	undo := Undo{Running: s.Undo, Failures: s.UndoFailures, QuietBy: s.Quiet()}
 	if def != nil {
-		v.Agent, v.Operation, v.Grade, v.NoReturn = def.AskedAgent(s), def.Operation, def.Grade,
-			def.PointOfNoReturn
+		v.Agent = def.AskedAgent(s)
+		v.Operation = def.Operation
+		v.Grade = def.Grade
+		v.NoReturn = def.PointOfNoReturn
 		v.After = def.After
 		switch {
 		case def.Wait != nil:

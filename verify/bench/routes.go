@@ -168,7 +168,10 @@ func (r *route) end(ctx context.Context, s *embedded.Runtime, d *doorway) error 
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	r.Processed, r.Near, r.Far, r.Effects = len(took), d.calls["near"], d.calls["far"], len(d.effects)
+	r.Processed = len(took)
+	r.Near = d.calls["near"]
+	r.Far = d.calls["far"]
+	r.Effects = len(d.effects)
 	if len(took) > 0 {
 		r.P50MS, r.MaxMS = load.Percentile(took, 0.5), load.Percentile(took, 1)
 	}

@@ -296,8 +296,11 @@ func (f *figures) twice(n int) {
 
 func (f *figures) singles(o options) error {
 	m := simulate.Singles(simulate.Scenes(), runtime.GOMAXPROCS(0), o.pairs)
-	f.Scenes, f.Singles, f.Cells, f.CellsHit, f.CellsAbsent = m.Scenes, m.Runs, m.Count(),
-		m.Count()-len(m.Missing), len(m.Absent)
+	f.Scenes = m.Scenes
+	f.Singles = m.Runs
+	f.Cells = m.Count()
+	f.CellsHit = m.Count() - len(m.Missing)
+	f.CellsAbsent = len(m.Absent)
 	for _, c := range m.Missing {
 		fmt.Printf("never hit: %s at %s\n", c.Act, c.Site)
 	}
@@ -372,9 +375,16 @@ func (f *figures) explore(o options) {
 			fmt.Fprintf(os.Stderr, "\r%d states explored so far ", e.States)
 		})
 	fmt.Fprintln(os.Stderr)
-	f.StatesExplored, f.ExploredSteps, f.ExploredRuns, f.ExploredEnds, f.PathsLeft, f.Scopes = e.States,
-		e.Steps, e.Runs, e.Ends, e.Left, e.Scopes
-	f.FaultsPerPath, f.MostFaults, f.Worlds, f.WorldsWhole = o.faults, -1, len(e.Scopes), map[int]int{}
+	f.StatesExplored = e.States
+	f.ExploredSteps = e.Steps
+	f.ExploredRuns = e.Runs
+	f.ExploredEnds = e.Ends
+	f.PathsLeft = e.Left
+	f.Scopes = e.Scopes
+	f.FaultsPerPath = o.faults
+	f.MostFaults = -1
+	f.Worlds = len(e.Scopes)
+	f.WorldsWhole = map[int]int{}
 	for n := range o.faults + 1 {
 		f.WorldsWhole[n] = 0
 	}

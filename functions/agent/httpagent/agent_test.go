@@ -638,8 +638,9 @@ func TestTLS(t *testing.T) {
 	}))
 	defer srv.Close()
 	s := serviceOf(t, simple(srv.URL), Options{})
-	s.kept.Transport.(redirect.Transport).Next.(*http.Transport).TLSClientConfig = srv.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
-	s.kept.Transport.(redirect.Transport).Next.(*http.Transport).TLSClientConfig.MinVersion = tls.VersionTLS12
+	config := srv.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+	config.MinVersion = tls.VersionTLS12
+	s.kept.Transport.(redirect.Transport).Next.(*http.Transport).TLSClientConfig = config
 	if _, err := run(s, call()); err != nil {
 		t.Error(err)
 	}

@@ -68,11 +68,12 @@ func TestEdgesOfAnAgent(t *testing.T) {
 			"'Bearer ${env:EMPTY}'}}": "variable EMPTY is not set",
 		"payment: {url: 'https://a.example', headers: " +
 			"{authorization: '${TOKEN}'}}": "write ${env:NAME}",
-		"payment: {url: '${env:NO}'}":                                                 "url: the environment variable NO is not set",
-		"payment: {url: 'https://a.example/?b=c'}":                                    "a query or a fragment",
-		"payment: {url: 'https://a.example/#c'}":                                      "a query or a fragment",
-		"payment: {url: 'a.example'}":                                                 "url is no address",
-		"payment: {url: 'https:///a'}":                                                "url is no address",
+		"payment: {url: '${env:NO}'}":              "url: the environment variable NO is not set",
+		"payment: {url: 'https://a.example/?b=c'}": "a query or a fragment",
+		"payment: {url: 'https://a.example/#c'}":   "a query or a fragment",
+		"payment: {url: 'a.example'}":              "url is no address",
+		"payment: {url: 'https:///a'}":             "url is no address",
+
 		"payment: {url: 'https://A.example', allow: {hosts: [b.example, a.EXAMPLE]}}": "",
 		"payment: {url: 'http://a.example', insecure: true}":                          "",
 		"payment: {url: 'https://10.0.0.1', allow: {privateAddresses: true}}":         "",

@@ -118,16 +118,23 @@ func putOpen(t *testing.T, store *dynamo.Store, n int, now time.Time) {
 			ProcessState: core.Processing, Version: 1, Created: core.TimeOf(now)}
 		r := port.Record{Bucket: port.DueBucket, IndexAt: now.Add(24 * time.Hour).Truncate(time.Millisecond)}
 		if i == n {
-			task.OrderID, task.ProcessState, task.EndStep, task.EndCode, task.Ended = "stopped", core.Error,
-				"pay", "declined", core.TimeOf(now)
+			task.OrderID = "stopped"
+			task.ProcessState = core.Error
+			task.EndStep = "pay"
+			task.EndCode = "declined"
+			task.Ended = core.TimeOf(now)
 			r.Bucket, r.IndexAt = port.AttentionBucket, now.Truncate(time.Millisecond)
 		}
 		document, err := state.EncodeTask(task)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.ID, r.Version, r.State, r.Workflow, r.Created, r.Document = task.OrderID, 1,
-			string(task.ProcessState), "order", now.Truncate(time.Millisecond), document
+		r.ID = task.OrderID
+		r.Version = 1
+		r.State = string(task.ProcessState)
+		r.Workflow = "order"
+		r.Created = now.Truncate(time.Millisecond)
+		r.Document = document
 		writes = append(writes, port.Write{Record: r})
 	}
 	for i, err := range store.Commit(t.Context(), writes) {

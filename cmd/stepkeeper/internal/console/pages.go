@@ -154,8 +154,12 @@ func (s *server) hold(ctx context.Context, k *kept, found []view.Summary) (rows 
 		if !matches {
 			o = *old
 			if t, err := s.Client.Get(ctx, old.OrderID); err == nil && !old.Ended {
-				o.State, o.Phase, o.Ended, o.EndedAt, o.Error, o.Waits = t.State, t.Phase, t.Ended, t.EndedAt,
-					t.Error, nil
+				o.State = t.State
+				o.Phase = t.Phase
+				o.Ended = t.Ended
+				o.EndedAt = t.EndedAt
+				o.Error = t.Error
+				o.Waits = nil
 			}
 		}
 		*old = o
@@ -219,7 +223,10 @@ func (s *server) inError(ctx context.Context) (all []incident, count int, more b
 		if err != nil {
 			return nil, 0, false, err
 		}
-		g.at, g.all, g.count, g.more = now, all, count, more
+		g.at = now
+		g.all = all
+		g.count = count
+		g.more = more
 	}
 	return g.all, g.count, g.more, nil
 }

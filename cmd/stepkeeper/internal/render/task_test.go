@@ -101,8 +101,10 @@ func stories() map[string]view.Task {
 		{Name: "ups", State: core.Pending, Agent: "ups", Operation: "ship"}}
 	goesOn.Steps[1].WakeAt = at(930)
 	goesOnStopped := goesOn
-	goesOnStopped.State, goesOnStopped.Phase, goesOnStopped.Ended, goesOnStopped.EndedAt = core.Error,
-		core.Forward, true, at(60)
+	goesOnStopped.State = core.Error
+	goesOnStopped.Phase = core.Forward
+	goesOnStopped.Ended = true
+	goesOnStopped.EndedAt = at(60)
 	goesOnStopped.Error = &view.TaskError{Code: "timeout",
 		Message: "no reply to the undo by the complete-by time", Step: "dhl"}
 	goesOnStopped.Steps = append([]view.Step(nil), goesOn.Steps...)
@@ -119,8 +121,11 @@ func stories() map[string]view.Task {
 	accept(&elsewhere, "resubmit")
 
 	stopped := base
-	stopped.State, stopped.Phase, stopped.Ended, stopped.EndedAt, stopped.Command = core.Error, core.Forward,
-		true, at(187), 1
+	stopped.State = core.Error
+	stopped.Phase = core.Forward
+	stopped.Ended = true
+	stopped.EndedAt = at(187)
+	stopped.Command = 1
 	stopped.Error = &view.TaskError{Code: "http-422", Message: "no such\x1b[2J zone", Step: "create-zone"}
 	stopped.Steps = []view.Step{done("create-network", "cloud", "network", 0, 5), {
 		Name: "create-zone", State: core.Failed, Agent: "cloud", Operation: "zone", Attempts: 3, Failures: 1,
@@ -139,8 +144,11 @@ func stories() map[string]view.Task {
 	pastReturn.Steps[1].StopBy = at(3000)
 
 	undoStopped := base
-	undoStopped.State, undoStopped.Phase, undoStopped.Why, undoStopped.Ended,
-		undoStopped.EndedAt = core.Error, core.Undoing, core.WhyFailure, true, at(60)
+	undoStopped.State = core.Error
+	undoStopped.Phase = core.Undoing
+	undoStopped.Why = core.WhyFailure
+	undoStopped.Ended = true
+	undoStopped.EndedAt = at(60)
 	undoStopped.Attempts = []view.Attempt{
 		{Step: "reserve-inventory", Number: 1, Operation: core.Do, Agent: "inventory", Began: at(0),
 			Ended: at(0.1), Outcome: core.OutcomeSuperseded},
@@ -164,7 +172,10 @@ func stories() map[string]view.Task {
 	inDoubt.Steps[1].Grade = core.Plain
 
 	undone := base
-	undone.State, undone.Why, undone.Ended, undone.EndedAt = core.Compensated, core.WhyFailure, true, at(9)
+	undone.State = core.Compensated
+	undone.Why = core.WhyFailure
+	undone.Ended = true
+	undone.EndedAt = at(9)
 	undone.Error = &view.TaskError{Code: "card-declined", Message: "the card was declined",
 		Step: "charge-payment"}
 	undone.Steps = []view.Step{reserve}
@@ -175,7 +186,10 @@ func stories() map[string]view.Task {
 	undoing := base
 	undoing.State, undoing.Why, undoing.Error = core.Compensating, core.WhyFailure, undone.Error
 	quiet := charge
-	quiet.State, quiet.FinishedAt, quiet.WakeAt, quiet.CompleteBy = core.UndoWait, 0, at(921), at(951)
+	quiet.State = core.UndoWait
+	quiet.FinishedAt = 0
+	quiet.WakeAt = at(921)
+	quiet.CompleteBy = at(951)
 	undoing.Steps = []view.Step{reserve, quiet}
 	undoing.UndoWait = &view.UndoWait{Step: "charge-payment", For: "quiet", LastEffect: at(920),
 		Until: at(921)}
