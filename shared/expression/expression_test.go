@@ -105,6 +105,7 @@ func TestValues(t *testing.T) {
 		{`9007199254740993 > 9007199254740992.0`, `true`}, {`order.huge > order.big`, `true`},
 		{`"a" < "b"`, `true`}, {`"b" >= "a"`, `true`}, {`1 <= 1`, `true`}, {`2 >= 3`, `false`},
 		{`1 < 2 < 3`, `true`},
+		{`false or true`, `true`}, {`false or false`, `false`}, {`true and false`, `false`},
 		{`order == order`, `true`}, {`order.items[0] == order.items[1]`, `false`},
 		{`[1, [2]] == [1, [2.0]]`, `true`}, {`{a: 1} != {a: 2}`, `true`}, {`{a: 1} == {b: 1}`, `false`},
 		{`{a: [1]} == {a: [1]}`, `true`}, {`[1, 2] == [1, 3]`, `false`}, {`[1] == 5`, `false`},
@@ -399,6 +400,21 @@ func TestTemplates(t *testing.T) {
 			if got, err := x.Output(env); got != nil || err != nil {
 				t.Errorf("no output gives %s, %v", got, err)
 			}
+		}
+	}
+}
+
+// The usage of a definition is that of its largest part, and a condition is one.
+func TestUsage(t *testing.T) {
+	for _, d := range []*core.Definition{
+		definition(`"${ [1, 2, 3, 4] }"`, "true"), definition("null", "1 in [1, 2, 3, 4]"),
+	} {
+		x, err := expression.Compile(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if u := x.Usage(environment("{}")); u.Parts < 5 || u.Steps < 5 {
+			t.Errorf("%+v", u)
 		}
 	}
 }

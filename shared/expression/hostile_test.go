@@ -27,10 +27,10 @@ func TestHostileExpressions(t *testing.T) {
 		return "{" + strings.TrimSuffix(b.String(), ",") + "}"
 	}
 	order := fmt.Sprintf(
-		`{"long":%q,"numbers":%s,"deep":%s1%s,"one":%s,"two":%s,"span":%q,"wide":%s,"small":1e-999}`, long,
+		`{"long":%q,"numbers":%s,"deep":%s1%s,"one":%s,"two":%s,"span":%q,"wide":%s,"small":1e-999,"more":%q}`, long,
 		numbers,
 		strings.Repeat("[", 150), strings.Repeat("]", 150), object(1), object(2),
-		strings.Repeat("0h", 30_000), strings.Repeat("7", 100)+"e899")
+		strings.Repeat("0h", 30_000), strings.Repeat("7", 100)+"e899", strings.Repeat(long, 5))
 	for _, c := range hostile() {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := input(t, quote("${"+c.source+"}"), environment(order))
@@ -88,6 +88,7 @@ func hostile() []attack {
 		{"deep lists", strings.Repeat("[", 400) + strings.Repeat("]", 400), "nested deeper than 64 levels"},
 		{"many nots", strings.Repeat("!", 2000) + "true", ""},
 		{"the whole order", "order", "larger than 65536 bytes"},
+		{"a large part of the order", "order.more", "larger than 65536 bytes"},
 		{"the whole order as a text", "len(string([order.long, order.long]))", "larger than 65536 bytes"},
 		{"the whole order, computed", "[order]", "larger than 65536 bytes"},
 	}

@@ -175,6 +175,9 @@ func TestKeysAreKeptInAFile(t *testing.T) {
 	if err := token.Exposed(t.TempDir()); err != nil {
 		t.Errorf("without keys: %v", err)
 	}
+	if err := token.Exposed(name); err == nil || !strings.Contains(err.Error(), "the keys of tokens") {
+		t.Errorf("in a file that is no folder: %v", err)
+	}
 	if left, _ := filepath.Glob(name + ".*"); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}

@@ -151,17 +151,15 @@ func chosen(only, by string) []mutants.Mutant {
 	if by == "" {
 		return all
 	}
-	return slices.DeleteFunc(all, func(m mutants.Mutant) bool {
-		return slices.ContainsFunc(adapters,
-			func(folder string) bool { return strings.HasPrefix(m.File, folder) })
-	})
+	return slices.DeleteFunc(all, func(m mutants.Mutant) bool { return !slices.Contains(real, m.Package()) })
 }
 
 // byTest are the tests of verify/mutants/simulated that -by names.
 var byTest = map[string]string{"simulate": "TestMutant", "explore": "TestMutantExplored"}
 
-// adapters are not simulated: the simulator has a store and queues of its own.
-var adapters = []string{"dev/memory/", "dev/sqlite/", "shared/dynamo/"}
+// real are the packages that a simulated run executes. The simulator has a store, queues and services of its own.
+var real = []string{"shared/core", "shared/engine", "shared/state", "functions/scheduler", "functions/supervisor",
+	"functions/agent/worker"}
 
 // simulated says what the simulator notices alone: with faults, also without any, and not at all. An
 // error: that is not so of all that has no argument.
