@@ -591,6 +591,9 @@ func TestRaiseIsStored(t *testing.T) {
 		!strings.Contains(err.Error(), "o-1") {
 		t.Errorf("%v", err)
 	}
+	if err := d.Refused(marked, "intake-full", "3 orders are active"); !errors.Is(err, port.ErrUnavailable) {
+		t.Errorf("%v", err)
+	}
 	d.want("nothing stored, nothing reported")
 	d = newDesk(t, func(c *incident.Config) { c.Records = unreadLedger{c.Records} })
 	if err := d.Raise(marked, core.RaiseAlert{OrderID: "o-1"}); !errors.Is(err, port.ErrUnavailable) {

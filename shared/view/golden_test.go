@@ -226,4 +226,10 @@ func TestAwait(t *testing.T) {
 	if len(v.Unattended) != 1 || v.Unattended[0].Agent != "stock" {
 		t.Errorf("%+v", v.Unattended)
 	}
+	v = view.Task{Steps: []view.Step{{Agent: "van", State: core.Compensating},
+		{Agent: "mail", State: core.Pending}}}
+	v.Await([]view.Unattended{{Agent: "mail"}, {Agent: "van"}})
+	if len(v.Unattended) != 1 || v.Unattended[0].Agent != "van" {
+		t.Errorf("an undo waits for %+v", v.Unattended)
+	}
 }
