@@ -15,6 +15,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/dev/sqsproto"
 	"github.com/stepkeeper/stepkeeper/functions/agent"
+	"github.com/stepkeeper/stepkeeper/functions/agent/ledger"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -205,7 +206,7 @@ func TestServe(t *testing.T) {
 		ended := make(chan error, 1)
 		var stats worker.Stats
 		go func() {
-			ended <- agent.Serve(ctx, "payment", operations, agent.WithLedgerFolder(folder),
+			ended <- agent.Serve(ctx, "payment", operations, ledger.InFolder(folder),
 				agent.WithConcurrency(4), agent.WithBatch(2),
 				agent.WithDrain(time.Second), agent.WithRetry(agent.Retry{Tries: 1}),
 				agent.WithBreaker(agent.Breaker{Off: true}),
@@ -299,7 +300,7 @@ func TestServeThatCannotStart(t *testing.T) {
 		},
 		"opening its ledger": func() error {
 			return agent.Serve(t.Context(), "payment", agent.Operations{"charge": run},
-				agent.WithLedgerFolder("/dev/null/x"))
+				ledger.InFolder("/dev/null/x"))
 		},
 	} {
 		if err := start(); err == nil || !strings.Contains(err.Error(), want) {
@@ -350,7 +351,7 @@ func TestServeForAStack(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		ended <- agent.Serve(ctx, "payment", agent.Operations{"charge": run},
-			agent.WithLedgerFolder("/dev/null/x"), agent.WithLog(slog.New(slog.DiscardHandler)))
+			ledger.InFolder("/dev/null/x"), agent.WithLog(slog.New(slog.DiscardHandler)))
 	}()
 	for attempt := 1; attempt <= 2; attempt++ {
 		ask(t, queues, core.Plain, attempt)

@@ -11,7 +11,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/dev/sqlite"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
@@ -60,8 +59,8 @@ func (s *settings) openLedger(ctx context.Context,
 			return none, err
 		}
 		s.ledger = dynamo.NewLedger(dynamo.NewClient(sdk), environment.Ledger)
-	case folder != "":
-		store, err := sqlite.Open(ctx, folder, sqlite.Options{})
+	case folder != "" && s.openFolder != nil:
+		store, err := s.openFolder(ctx, folder)
 		if err != nil {
 			return none, err
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent"
+	"github.com/stepkeeper/stepkeeper/functions/agent/ledger"
 )
 
 // journalVariable makes this test's own binary the agent "courier", as its author would write it:
@@ -54,7 +55,7 @@ func serveCourier() int {
 		"bring-back": agent.Typed(func(_ context.Context, _ parcel, call agent.Call) (any, error) {
 			return nil, note("brought back %s", call.Key)
 		}),
-	})
+	}, ledger.InFolder(""))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

@@ -224,10 +224,10 @@ func TestWhatIsDeployed(t *testing.T) {
 	}
 }
 
-// Without the tag the same agent has its ledger on SQLite: what keeps it small is the tag.
+// Without the tag the same agent searches for credentials: what keeps it small is the tag.
 func TestTheTagLeavesOut(t *testing.T) {
 	if found := carried(list(t, "")); !slices.ContainsFunc(found, func(b string) bool {
-		return strings.Contains(b, "examples/agent-go depends on modernc.org/sqlite")
+		return strings.Contains(b, "examples/agent-go depends on github.com/aws/aws-sdk-go-v2/config")
 	}) {
 		t.Errorf("without the tag: %q", found)
 	}
@@ -267,7 +267,8 @@ func TestRulesCatch(t *testing.T) {
 		{"shared is proved by itself", m + "shared/view", m + "simulate", true},
 		{"a function runs the runtime", m + "functions/scheduler/bootstrap/wiring", m + "dev/embedded", true},
 		{"the cloud is simulated", m + "functions/internal/cloud", m + "internal/stacktest", true},
-		{"an agent has a ledger", m + "functions/agent", m + "dev/sqlite", false},
+		{"every agent brings SQLite", m + "functions/agent", m + "dev/sqlite", true},
+		{"an agent has a ledger", m + "functions/agent/ledger", m + "dev/sqlite", false},
 		{"an agent's test has an edge", m + "functions/agent/agenttest", m + "dev/api", true},
 		{"the runtime knows the command line", m + "dev/embedded", m + "cmd/stepkeeper/internal/cli", true},
 		{"the runtime runs actors", m + "dev/embedded", m + "functions/supervisor", false},

@@ -29,7 +29,7 @@ var Rooms = []Room{
 		"functions/scheduler/bootstrap/wiring", "dev/embedded", "workflowtest"}},
 	{Name: "supervisor", Packages: []string{"functions/supervisor"},
 		Tests: []string{"functions/scheduler", "functions/supervisor/bootstrap/wiring", "dev/embedded"}},
-	{Name: "worker", Packages: []string{"functions/agent", "functions/agent/worker"},
+	{Name: "worker", Packages: []string{"functions/agent", "functions/agent/ledger", "functions/agent/worker"},
 		Tests: []string{"functions/agent/httpagent", "functions/agent/agenttest", "dev/embedded"}},
 	{Name: "httpagent", Packages: []string{"functions/agent/httpagent",
 		"functions/agent/httpagent/agentsfile", "functions/agent/secrets"}, Tests: []string{"dev/embedded"}},

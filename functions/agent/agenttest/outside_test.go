@@ -21,6 +21,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/functions/agent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/agenttest"
+	"github.com/stepkeeper/stepkeeper/functions/agent/ledger"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -140,6 +141,7 @@ func serveKiosk(k kiosk) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	err := agent.Serve(ctx, "kiosk", agent.Operations{"sell": {Run: k.sell}, "take-back": {Run: k.takeBack}},
+		ledger.InFolder(""),
 		agent.WithRetry(agent.Retry{Tries: 1}), agent.WithBreaker(agent.Breaker{Off: true}),
 		agent.WithLog(slog.New(slog.DiscardHandler)))
 	if err != nil {

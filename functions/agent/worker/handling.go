@@ -58,7 +58,8 @@ func (h *handling) run(ctx context.Context) Verdict {
 	if h.req.Grade == core.Plain && w.Ledger == nil {
 		return h.refuse(ctx, "no-ledger",
 			fmt.Errorf(
-				"operation %q is of a plain service, and agent %q was started without a ledger; give it one",
+				"operation %q is of a plain service, and agent %q was started without a ledger; give it one "+
+					"(a table on AWS; elsewhere the option ledger.InFolder, and a folder)",
 				h.req.Name, w.Agent))
 	}
 	limit := h.limit(ctx)

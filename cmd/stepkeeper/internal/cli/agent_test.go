@@ -51,6 +51,10 @@ func TestAgentNewCompiles(t *testing.T) {
 		t.Skip("builds a module of its own")
 	}
 	dir := writeAgent(t)
+	goMod := read(t, filepath.Join(dir, "go.mod"))
+	if n := strings.Count(goMod, "// indirect"); n < 10 || n > 25 || strings.Contains(goMod, "=> /") {
+		t.Errorf("%d indirect requirements, at most 25 are allowed:\n%s", n, goMod)
+	}
 	program := filepath.Join(t.TempDir(), "agent")
 	for _, args := range [][]string{{"vet", "./..."}, {"test", "./..."}, {"build", "-o", program, "."}} {
 		cmd := exec.Command("go", args...)

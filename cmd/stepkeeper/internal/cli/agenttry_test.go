@@ -14,6 +14,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/functions/agent"
+	"github.com/stepkeeper/stepkeeper/functions/agent/ledger"
 )
 
 // deskVariable makes TestDeskAgent the agent "desk", with its books in that folder.
@@ -45,8 +46,8 @@ func TestDeskAgent(t *testing.T) {
 		}
 		return nil, err
 	}
-	if err := agent.Serve(ctx, "desk",
-		agent.Operations{"lend": {Run: lend}, "take-back": {Run: takeBack}}); err != nil {
+	if err := agent.Serve(ctx, "desk", agent.Operations{"lend": {Run: lend}, "take-back": {Run: takeBack}},
+		ledger.InFolder("")); err != nil {
 		t.Fatal(err)
 	}
 }

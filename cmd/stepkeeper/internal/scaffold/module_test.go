@@ -66,11 +66,11 @@ func TestModules(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	files, err := Module{Dir: odd}.files("example.com/shop", "1.26.0")
-	if err != nil || !strings.Contains(string(files["go.mod"]), `=> "`+odd+`"`) || len(files["go.sum"]) == 0 {
+	files, err := Module{Dir: odd}.files(filepath.Dir(odd), "example.com/shop", "1.26.0", agentModules)
+	if err != nil || !strings.Contains(string(files["go.mod"]), `=> "./a folder (1)"`) || len(files["go.sum"]) == 0 {
 		t.Errorf("%v\n%s", err, files["go.mod"])
 	}
-	files, err = Module{Version: "v1.2.3"}.files("example.com/shop", "1.26.0")
+	files, err = Module{Version: "v1.2.3"}.files(".", "example.com/shop", "1.26.0", agentModules)
 	if err != nil || !strings.Contains(string(files["go.mod"]), "require "+modulePath+" v1.2.3") ||
 		files["go.sum"] != nil {
 		t.Errorf("%v\n%s", err, files["go.mod"])

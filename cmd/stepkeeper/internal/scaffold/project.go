@@ -3,6 +3,7 @@ package scaffold
 import (
 	"bytes"
 	"io/fs"
+	"os"
 
 	"github.com/stepkeeper/stepkeeper/examples/booking"
 )
@@ -27,7 +28,10 @@ func (p Project) Check() error { return checkPath(p.Path, "example.com/shop") }
 // Write writes the project into a folder, which it makes, and answers the files' names. ExistsError
 // where one of them is there already: then nothing was written.
 func (p Project) Write(dir string) ([]string, error) {
-	files, err := p.Stepkeeper.files(p.Path, p.Go)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	files, err := p.Stepkeeper.files(dir, p.Path, p.Go, projectModules)
 	if err != nil {
 		return nil, err
 	}

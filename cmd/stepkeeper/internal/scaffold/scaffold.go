@@ -83,7 +83,10 @@ func (a Agent) Write(dir string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	module, err := a.Stepkeeper.files(a.Module, a.Go)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	module, err := a.Stepkeeper.files(dir, a.Module, a.Go, agentModules)
 	if err != nil {
 		return nil, err
 	}
