@@ -166,8 +166,9 @@ func stepsField() field[core.Task] {
 func (w *writer) steps(name *label, t *core.Task) {
 	w.name(name)
 	w.b = append(w.b, '{')
+	var s step // one for all, because it is on the heap
 	for n := range t.Steps {
-		s := step{&t.Steps[n], n}
+		s = step{&t.Steps[n], n}
 		w.next()
 		w.b = append(appendText(w.b, s.Name), ':')
 		stepFields.write(w, &s, s.Unknown)
