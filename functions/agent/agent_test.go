@@ -333,6 +333,11 @@ func TestServeWithoutAServer(t *testing.T) {
 			t.Errorf("OpenReplies with %q: %v", endpoint, err)
 		}
 	}
+	t.Setenv("AWS_PROFILE", "absent")
+	if err := agent.Serve(t.Context(), "payment", run); err == nil ||
+		!strings.Contains(err.Error(), "absent") || !strings.Contains(err.Error(), unset) {
+		t.Errorf("with a profile that does not exist: %v", err)
+	}
 }
 
 // An agent of a deployed stack that runs elsewhere gets the addresses of its queues, and a table.
