@@ -19,10 +19,10 @@ import (
 
 // Check is what was found of one thing that has to be right for orders to be carried on.
 type Check struct {
-	Name   string      `json:"name"` // what was looked at: "clock", "agents", "dead letters of intake"
+	Name   string      `json:"name"` // subject: "clock", "agents", "dead letters of intake"
 	Result CheckResult `json:"result"`
-	Text   string      `json:"text"`          // what was found
-	Fix    string      `json:"fix,omitempty"` // what to do, where it is not ok
+	Text   string      `json:"text"`          // finding
+	Fix    string      `json:"fix,omitempty"` // remedy if the result is not ok
 }
 
 // CheckResult says whether something is as it should be.

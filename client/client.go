@@ -90,7 +90,7 @@ type Client struct {
 
 type retryLimit struct {
 	attempts int
-	longest  time.Duration // of all attempts of one call together
+	longest  time.Duration // total time for all attempts of one call
 }
 
 type options struct {

@@ -94,10 +94,10 @@ func (c *Client) Resolve(ctx context.Context, id, step string, fact Fact,
 
 // Reply is an answer to a step that waits for one.
 type Reply struct {
-	Step  string // an answer to one step; or
-	Event string // to every step that waits for the event of this name, or has yet to
-	Value any    // what is answered: it is encoded as JSON
-	By    string // who answers; required without a Token
+	Step  string // step that gets the answer; set this or Event
+	Event string // name of an event: the reply goes to every step that waits for it, now or later
+	Value any    // value of the answer, encoded as JSON
+	By    string // person or program that answers; required without a Token
 	// Reason is why, for people, in at most 512 bytes; it stands in the history. Optional.
 	Reason string
 	// Token of the order, from a link (P39). It says the step, the run and who answers: Step, Event, Run and

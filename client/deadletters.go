@@ -152,17 +152,17 @@ func CheckDeadLetters(all []DeadLetterQueue, now time.Time) []Check {
 
 // DeadLetter is a message of such a queue.
 type DeadLetter struct {
-	ID       string    `json:"id"`       // the queue's
-	Queue    string    `json:"queue"`    // that it was sent to, and would be redriven to
-	Sent     time.Time `json:"sent"`     // first, to any queue
-	Received int       `json:"received"` // how often, looks included
+	ID       string    `json:"id"`       // ID given by the queue
+	Queue    string    `json:"queue"`    // queue that it was sent to, and would be redriven to
+	Sent     time.Time `json:"sent"`     // time when it was first sent to any queue
+	Received int       `json:"received"` // number of receives, looks included
 	Kind     string    `json:"kind,omitempty"`
 	OrderID  string    `json:"orderId,omitempty"`
 	Step     string    `json:"step,omitempty"`
 	Attempt  int       `json:"attempt,omitempty"`
-	Reason   string    `json:"reason,omitempty"`  // why it is in quarantine
-	SHA256   string    `json:"sha256"`            // of its body, in hexadecimal digits
-	Refused  string    `json:"refused,omitempty"` // why it would not be redriven; "": it would
+	Reason   string    `json:"reason,omitempty"`  // reason why it is in quarantine
+	SHA256   string    `json:"sha256"`            // hash of its body, in hexadecimal digits
+	Refused  string    `json:"refused,omitempty"` // reason why it would not be redriven; "" if it would
 	// Body as it was sent; of a quarantined one the first 40,000 bytes. It may hold the data of an order.
 	Body []byte `json:"-"`
 }
@@ -220,7 +220,7 @@ type operated struct {
 // of the queue, and whether to go on. What it has not taken is returned to the queue at the end.
 func walk(ctx context.Context, q *operated, most int, hold time.Duration,
 	f func(d *port.Delivery) (taken, more bool, err error)) error {
-	receipts := map[string]string{} // by ID; "" of what was taken
+	receipts := map[string]string{} // receipts by ID; "" if the message was taken
 	var seen []string
 	defer func() { q.makeVisible(ctx, seen, receipts) }()
 	for more, again := true, 0; more && len(seen) < most && again <= len(seen); {

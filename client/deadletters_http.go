@@ -103,7 +103,7 @@ func (h *overHTTP) QueueError(ctx context.Context, action, queue string, err err
 			Title:  http.StatusText(http.StatusNotFound),
 			Detail: fmt.Sprintf("the server has no queue %s", queue)}
 	case errors.As(err, &api):
-		status := http.StatusBadRequest // of an entry of a batch
+		status := http.StatusBadRequest // The error of one entry of a batch has no status of its own.
 		if errors.As(err, &answer) {
 			status = answer.HTTPStatusCode()
 		}

@@ -25,13 +25,15 @@ var (
 
 // Error is what a server answered.
 type Error struct {
-	Status     int           // of HTTP; of a line of a stream what the order alone would have got
-	Code       string        // a short, stable word: "unknown-workflow", "busy" …
-	Title      string        // the kind of problem
-	Detail     string        // what happened, to what, what to do
-	Field      string        // the field of the order that is wrong, "" for none
-	RetryAfter time.Duration // what the server asks to wait; 0: it does not help, or it did not say
-	RequestID  string        // to find an internal failure in the server's log
+	// HTTP status; for a line of a stream, the status that the order alone would have got
+	Status int
+	Code   string // a short, stable word: "unknown-workflow", "busy" …
+	Title  string // the kind of problem
+	Detail string // description: what happened, to what, and what to do
+	Field  string // name of the wrong field of the order; "" if no field is wrong
+	// wait that the server asks for; 0 if waiting does not help or the server did not state it
+	RetryAfter time.Duration
+	RequestID  string // ID that finds an internal failure in the server's log
 }
 
 func (e *Error) Error() string {
@@ -48,9 +50,9 @@ func (e *Error) Is(target error) bool { return target == e.kind() }
 // carried out. Sent again with the same ID (CommandID) it is carried out once, and its verdict comes.
 type Undecided struct {
 	OrderID string
-	ID      string // of the command
-	Queued  bool   // it is known to be in the queue that leads to its verdict
-	Err     error  // why the verdict did not come
+	ID      string // ID of the command
+	Queued  bool   // The command is known to be in the queue that leads to its verdict.
+	Err     error  // reason why the verdict did not come
 }
 
 func (u *Undecided) Error() string {

@@ -31,7 +31,7 @@ func WithHTTPClient(c *http.Client) Option {
 
 const (
 	dialTimeout   = 5 * time.Second
-	answerTimeout = 45 * time.Second // to the header of an answer that does not wait
+	answerTimeout = 45 * time.Second // limit until the header of an answer that does not wait
 	connections   = 64
 	maxAnswer     = 16 << 20
 	maxProblem    = 64 << 10

@@ -20,7 +20,7 @@ type Query struct {
 
 	// These select among the orders of a page, here and not in the store: few of many orders take many pages.
 	Step     string // the step that failed, or one that the order waits in
-	Code     string // of its error
+	Code     string // code of the step's error
 	IDPrefix string
 }
 

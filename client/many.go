@@ -19,11 +19,11 @@ type many struct {
 	mu       sync.Mutex
 	change   *sync.Cond
 	waiting  []sending
-	sent     int // of waiting, by the present connection
+	sent     int // number of orders of waiting that the present connection sent
 	answered int
 	ended    bool  // nothing more will be read
-	err      error // of reading
-	over     bool  // the rest is not waited for
+	err      error // error of reading; nil if none occurred
+	over     bool  // The caller does not wait for the rest.
 }
 
 func newMany() *many {

@@ -28,8 +28,9 @@ const (
 // why.
 type Handling struct {
 	Queue string
-	IDs   []string // of messages; or
-	All   bool     // those that were sent before the beginning: what comes back meanwhile is left alone
+	IDs   []string // IDs of messages; set this or All
+	// all messages that were sent before the call began; messages that come back during the call stay
+	All bool
 	// By says who does it, in 1 to 128 bytes, Reason why, in 1 to 512.
 	By, Reason string
 	Rate       float64 // messages a second, 0.001 to 1000; 0: RedriveRate
@@ -45,8 +46,8 @@ type Handling struct {
 type Handled struct {
 	At      time.Time     `json:"at"`
 	Action  string        `json:"action"` // redrive or discard
-	Queue   string        `json:"queue"`  // that keeps the message, as in Handling
-	ID      string        `json:"id"`     // of the message
+	Queue   string        `json:"queue"`  // queue that keeps the message, as in Handling
+	ID      string        `json:"id"`     // ID of the message
 	To      string        `json:"to,omitempty"`
 	OrderID string        `json:"orderId,omitempty"`
 	SHA256  string        `json:"sha256,omitempty"`
@@ -107,7 +108,7 @@ type handling struct {
 	q      *operated
 	action string
 	began  time.Time
-	left   map[string]bool // of IDs
+	left   map[string]bool // IDs of the messages still to be handled
 	pace   *time.Ticker
 }
 

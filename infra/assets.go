@@ -24,19 +24,20 @@ import (
 type assets struct {
 	props    Props
 	dir      string
-	built    map[string]string // by package
+	built    map[string]string // folders of the built programs, by package
 	warnings []string
 	// agents that need a ledger: with a plain operation (P31), or a point of no return (P22a)
 	ledgers map[string]bool
 	flows   map[string][]byte
-	hashes  map[string]string // of workflows, by name
+	hashes  map[string]string // hashes of workflows, by name
 	// scheduled are the files of flows whose workflows start by the clock, which the Supervisor does.
 	scheduled map[string][]byte
-	clocked   []string          // their names
-	tokens    bool              // a workflow makes tokens of answers (P39)
-	choosable map[string]bool   // agents of steps that have several (P44)
-	children  map[string]string // by hash of a child workflow: which one has such children (P40)
-	settings  map[string][]byte // of HTTP agents, by name
+	clocked   []string        // names of these workflows
+	tokens    bool            // A workflow makes tokens of answers (P39).
+	choosable map[string]bool // agents of steps that can choose among several (P44)
+	// names of the workflows with such children, by hash of the child workflow (P40)
+	children map[string]string
+	settings map[string][]byte // settings of HTTP agents, by name
 }
 
 func newAssets(p Props) (*assets, error) {

@@ -130,7 +130,8 @@ func (s *Stepkeeper) replyToKeys() []awsiam.PolicyStatement {
 // supervisorAccess is all that the Supervisor may. It claims nothing and sends no request (P16), so
 // that it may not send to an agent's queue either.
 func (s *Stepkeeper) supervisorAccess() []awsiam.PolicyStatement {
-	waiting := arns(s.queues["replies"].queue, s.queues["control"].queue) // for the Scheduler (P32)
+	// The Supervisor reads how many messages wait for the Scheduler (P32).
+	waiting := arns(s.queues["replies"].queue, s.queues["control"].queue)
 	for _, agent := range s.agentNames() {
 		waiting = append(waiting, s.requests(agent)...)
 	}

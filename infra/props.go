@@ -100,7 +100,7 @@ type Props struct {
 // Replica is a copy of the tables in another Region.
 type Replica struct {
 	Region string
-	KeyARN string // of a key there; required with a customer-managed key, and only with one
+	KeyARN string // ARN of a key in Region; required with a customer-managed key and invalid without one
 }
 
 // Tables are ARNs of tables of the deployment's own account and Region, with the keys and the index

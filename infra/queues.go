@@ -18,8 +18,8 @@ import (
 type queue struct {
 	queue, dead awssqs.Queue
 	mapping     Mapping
-	source      awslambda.EventSourceMapping // nil: an external agent takes from it
-	oldest      time.Duration                // that alarms
+	source      awslambda.EventSourceMapping // nil if an external agent takes from it
+	oldest      time.Duration                // age of the oldest message that raises the alarm
 }
 
 // Retention: a dead letter must outlive the search for its cause (rule 6).

@@ -123,7 +123,7 @@ func sizeOfReference(name string, argument any) (n int, is bool) {
 	switch {
 	case name == "Ref" && strings.HasPrefix(fmt.Sprint(argument), "AWS::"):
 		return len("ap-southeast-2"), true
-	case name == "Ref": // of a queue it is the URL
+	case name == "Ref": // Ref returns the URL of a queue.
 		return urlSize, true
 	case name == "Fn::GetAtt" && len(list) == 2:
 		switch list[1] {

@@ -31,13 +31,13 @@ type Stepkeeper struct {
 	quarantine, missed  awssqs.Queue
 	alerts              awssns.Topic
 	tokenKeys           awssecretsmanager.ISecret // nil if no workflow makes tokens
-	roles               map[string]awsiam.IRole   // of our functions, by logical name
+	roles               map[string]awsiam.IRole   // roles of our functions, by logical name
 	functions           map[string]awslambda.IFunction
 	scheduler           awslambda.Function
-	senders             map[string][]*string // ARNs of who sends, by the queue's logical name
-	concurrency         int                  // of all mappings
+	senders             map[string][]*string // ARNs of the senders, by the queue's logical name
+	concurrency         int                  // total concurrency of all mappings
 	environments        map[string]func() any
-	senderIDs           map[string][]string // IDs of the roles that an agent replies with; absent: unknown
+	senderIDs           map[string][]string // IDs of the roles that an agent replies with; absent if unknown
 	refusals            map[string]awsiam.PolicyStatement
 	application         awsiam.ManagedPolicy
 	operator            []awsiam.ManagedPolicy

@@ -22,13 +22,14 @@ type Call struct {
 	Run       int // how often the order was started from the beginning, from 0
 	Step      string
 	Operation string          // "payment.charge"
-	Undo      bool            // it reverses the step
-	Attempt   int             // of the step, undos included
+	Undo      bool            // The call reverses the step.
+	Attempt   int             // number of the step's attempts so far, undos included
 	Key       string          // idempotency key, the same for all attempts of a run
-	Input     json.RawMessage // as the workflow made it
+	Input     json.RawMessage // input that the workflow made
 	At        time.Time
-	Resolved  core.Fact    // what the operator stated of the step; "" mostly
-	Outcome   core.Outcome // what the agent answered: done, failed, retry-later; "" where nothing came
+	Resolved  core.Fact // fact that the operator stated about the step; usually ""
+	// outcome that the agent reported: done, failed or retry-later; "" if no reply came
+	Outcome core.Outcome
 }
 
 // Into decodes the input.
@@ -193,7 +194,7 @@ func (o outbox) Send(_ context.Context, messages []port.Message) []error {
 	switch {
 	case o.agent.unknown:
 		return []error{nil}
-	case b == nil: // from the ledger
+	case b == nil: // No behaviour means that the answer comes from the ledger.
 		b = &behaviour{}
 	case b.silent:
 		return []error{nil}

@@ -41,7 +41,7 @@ func (w *Workflow) committed(c state.Change) {
 		r.path, r.undone = nil, nil
 		r.note("started again from the beginning, run %d", t.Run)
 	}
-	for _, begun := range []bool{false, true} { // what has ended is the cause of what begins
+	for _, begun := range []bool{false, true} { // Ends come first, because they cause the beginnings.
 		for i := range t.Steps {
 			var was core.Step
 			if s := old.Step(t.Steps[i].Name); s != nil { // which stands elsewhere after a Move

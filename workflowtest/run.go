@@ -49,7 +49,7 @@ const (
 type Run struct {
 	w        *Workflow
 	id       string
-	task     *core.Task // as stored last
+	task     *core.Task // task as it was last stored
 	calls    []Call
 	alerts   []Alert
 	statuses []Status

@@ -33,15 +33,15 @@ const replyTo = "test"
 // Workflow is a workflow under test, with its own agents, store and clock.
 type Workflow struct {
 	t          testing.TB
-	def        *core.Definition            // that new orders get
-	defs       map[string]*core.Definition // all that orders run, by hash
+	def        *core.Definition            // definition that new orders get
+	defs       map[string]*core.Definition // definitions that orders run, by hash
 	clock      *memory.Clock
 	store      *memory.Store
 	queues     *memory.Queues
 	scheduler  *scheduler.Scheduler
 	supervisor *supervisor.Supervisor
 	agents     map[string]*Agent
-	names      []string // of the agents, sorted: the order in which they are looked after
+	names      []string // sorted names of the agents, which is the order in which they are served
 	runs       map[string]*Run
 	order      []*Run
 	unscripted bool   // operations without a script answer "done"

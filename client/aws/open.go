@@ -65,7 +65,7 @@ func OpenWith(ctx context.Context, c aws.Config, name string, opts ...client.Opt
 // Describe asks CloudFormation for the outputs of a stack.
 func Describe(ctx context.Context, c aws.Config, name string) (Outputs, error) {
 	stackName, construct, _ := strings.Cut(name, "/")
-	if strings.HasPrefix(name, "arn:") { // of the stack, whose ARN has slashes
+	if strings.HasPrefix(name, "arn:") { // a stack's ARN contains slashes
 		stackName, construct = name, ""
 	}
 	out, err := cloudformation.NewFromConfig(c).DescribeStacks(ctx,

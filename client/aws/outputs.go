@@ -19,12 +19,12 @@ const outputVersion = "1"
 
 // Outputs is what a program outside must know of a deployed Stepkeeper.
 type Outputs struct {
-	Stack, Region               string // for messages
+	Stack, Region               string // names used in messages
 	Orders, Definitions         string // tables
 	Intake, Control, Quarantine string // addresses of queues
-	// likewise; "" where nothing but the Scheduler has to know it
+	// also an address; "" if only the Scheduler needs it
 	Replies  string
-	Shards   int  // of the index
+	Shards   int  // number of shards of the index
 	Finished bool // ended orders are in the index
 	// the Scheduler reads commands of applications from the intake queue
 	IntakeCommands        bool
@@ -33,21 +33,21 @@ type Outputs struct {
 	Concurrency           int    // functions that may run at once; 0: unknown
 	// of these, what functions without reserved concurrency may run
 	Shared int
-	// what the functions were built from; zero before it was an output
+	// release of the functions; the zero value means that the stack is older than this output
 	Release  view.Release
-	Requests map[string]string // by agent: the address of its queue of requests
-	// by queue: the address of the one beside it for orders of high priority, where there is one (P46)
+	Requests map[string]string // addresses of the request queues, by agent
+	// addresses of the queues for orders of high priority, by queue; absent if a queue has none (P46)
 	High map[string]string
-	// by queue: the UUID of the event source mapping that takes from it; "" of an external agent's
+	// UUIDs of the event source mappings, by queue; "" if the agent is external
 	Mappings  map[string]string
-	Workflows map[string]string // by name, as idOf spells it: the hash of the definition
+	Workflows map[string]string // hashes of the definitions, by workflow name as idOf spells it
 	Scheduled []string          // names of the workflows that start by the clock
 	Paused    bool              // deployed so that nothing takes from its queues
 	// by what it keeps: "intake", "requests-mail", "quarantine", "missed-sweeps": the address of a queue of
 	// dead letters
 	Dead          map[string]string
-	SweepInterval time.Duration // from one sweep to the next
-	// that distinguishes its metrics from those of others; "" before it was an output
+	SweepInterval time.Duration // time from one sweep to the next
+	// name that distinguishes its metrics from those of others; "" if the stack is older than this output
 	Deployment string
 	Scheduler  string // name of the function
 }

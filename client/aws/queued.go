@@ -15,14 +15,14 @@ const remembered = 200_000
 type queued = *lru.Cache[string, sent]
 
 type sent struct {
-	hash string // of the content
+	hash string // hash of the content
 	at   time.Time
 }
 
 func newQueued() queued {
 	q, err := lru.New[string, sent](remembered)
 	if err != nil {
-		panic(err) // of a size below 1
+		panic(err) // lru.New fails only if the size is below 1
 	}
 	return q
 }

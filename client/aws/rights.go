@@ -45,7 +45,7 @@ func (t *transport) checkSend(ctx context.Context) client.Check {
 	if err != nil {
 		return client.NotChecked(name, err)
 	}
-	queues := map[string]string{} // by ARN: the name
+	queues := map[string]string{} // names by ARN
 	in := &iam.SimulatePrincipalPolicyInput{PolicySourceArn: aws.String(who.String()),
 		ActionNames: []string{"sqs:SendMessage"}}
 	addresses := map[string]string{

@@ -15,10 +15,12 @@ import (
 // Room is what a deployment's functions need of the account's quotas of Lambda: concurrent executions that do
 // not fit are throttled, and their messages come back late and count a receive. New accounts have 10.
 type Room struct {
-	Needs      int // all event source mappings at once, and the Supervisor; 0: the stack does not say
-	Limit      int // of the account in the Region, for all of its functions
-	Shared     int // of Needs, what functions without reserved concurrency may run; 0: the stack does not say
-	Unreserved int // of Limit, what is not reserved for single functions
+	// executions of all event source mappings at once, and the Supervisor; 0 if the stack does not state it
+	Needs int
+	Limit int // concurrent executions that the account has in the Region, for all of its functions
+	// share of Needs used by functions without reserved concurrency; 0 if the stack does not state it
+	Shared     int
+	Unreserved int // share of Limit that is not reserved for single functions
 
 	code, codeLimit int64 // bytes of all functions and layers of the account
 }

@@ -22,8 +22,9 @@ import (
 )
 
 const (
-	statisticsHold = time.Minute      // of what was read: CloudWatch charges each metric that is asked for
-	usageHold      = 10 * time.Minute // likewise, of what was consumed
+	// time that statistics are cached, because CloudWatch charges for each metric read
+	statisticsHold = time.Minute
+	usageHold      = 10 * time.Minute // time that usage is cached
 	covered        = time.Hour
 	minutes        = int(covered / time.Minute)
 	// settling is how far CloudWatch may lag behind.

@@ -100,8 +100,8 @@ type transport struct {
 	queued queued
 
 	mu          sync.Mutex
-	definitions map[string]*core.Definition // by hash; they never change
-	seen        map[string]seen             // by queue: what the last look at it found
+	definitions map[string]*core.Definition // definitions by hash; a definition never changes
+	seen        map[string]seen             // result of the last look at each queue
 
 	statisticsMu sync.Mutex
 	statistics   statistics

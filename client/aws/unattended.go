@@ -104,8 +104,8 @@ func dashed(name string) string {
 // seen is what a look at a queue found.
 type seen struct {
 	at    time.Time
-	found client.Unattended // Queue is "" where something takes from it
-	err   error             // what could not be looked at
+	found client.Unattended // Queue is "" if something takes from it
+	err   error             // reason why the queue could not be checked; nil if it was
 }
 
 // Unattended looks at the Scheduler's queues and at those of the agents that the workflow needs.
@@ -151,7 +151,7 @@ func (t *transport) look(ctx context.Context, queues []string) ([]client.Unatten
 		})
 	}
 	group.Wait()
-	if ctx.Err() != nil { // of the caller, who is gone: that says nothing of the queues
+	if ctx.Err() != nil { // The caller has gone, so the errors are not about the queues.
 		return nil, ctx.Err()
 	}
 	t.remember(queues, looks)

@@ -8,11 +8,11 @@ import (
 // service is what the audit knows of one of the four.
 type service struct {
 	name      string
-	effect    string // for people
-	knowsKeys bool   // at most one do per key
+	effect    string // name of the effect in texts
+	knowsKeys bool   // the service does at most one effect per key
 	fences    bool
 	due       func(o Order) bool            // a processed order has the effect
-	amount    func(o Order) (int64, string) // of the effect, and its unit
+	amount    func(o Order) (int64, string) // amount of the effect, and its unit
 }
 
 func services() []service {
@@ -126,7 +126,7 @@ func (a *auditor) accounts(s service, accounts []account) {
 
 // standing is what is left of an order's effects at one service.
 type standing struct {
-	rows   int // of any kind
+	rows   int // number of rows of any kind
 	dos    int
 	effect int // dos less undos
 	open   []row

@@ -34,7 +34,8 @@ type book struct {
 }
 
 func readBook(ctx context.Context, path string) (b book, err error) {
-	absolute, _ := filepath.Abs(path) // where there is no working directory, it cannot be read either
+	// Abs fails only without a working directory, and then reading fails too.
+	absolute, _ := filepath.Abs(path)
 	file := url.URL{Scheme: "file", Path: filepath.ToSlash(absolute),
 		RawQuery: "mode=ro&_pragma=query_only(1)"}
 	db, _ := sql.Open("sqlite", file.String()) // the driver is there

@@ -28,7 +28,7 @@ var ErrProcess = errors.New("process")
 
 // Process is one program, run again and again. It says that it is ready by a line with an address.
 type Process struct {
-	Name   string // for errors: "stepkeeper dev"
+	Name   string // name used in errors: "stepkeeper dev"
 	Binary string
 	Args   []string
 	Env    []string // beside that of this process

@@ -15,7 +15,7 @@ import (
 type book struct {
 	mu       sync.Mutex
 	lines    []line
-	answers  []answer // of the line at the same place
+	answers  []answer // answers to the lines with the same index
 	orders   map[string]*entry
 	accepted int // lines
 	refused  int // lines
@@ -31,10 +31,10 @@ type answer struct {
 // entry is one acknowledged order.
 type entry struct {
 	expect audit.Order
-	state  core.State // as last listed; "" while it was not
+	state  core.State // state in the last listing that had the order; "" before that
 	ended  bool
-	reason string // of an order that was undone or stopped
-	seen   bool   // in the last listing
+	reason string // reason why the order was undone or stopped
+	seen   bool   // the last listing had the order
 }
 
 // progress in numbers.

@@ -45,16 +45,16 @@ type Report struct {
 
 // Recovery holds times in milliseconds.
 type Recovery struct {
-	FirstReady int64     `json:"first_ready"` // from the start on an empty folder until ready
-	Restarts   []Restart `json:"restarts"`    // after each kill
-	// from the end of the outage to the first charge or refund
+	FirstReady int64     `json:"first_ready"` // time from the start on an empty folder until ready
+	Restarts   []Restart `json:"restarts"`    // restart after each kill
+	// time from the end of the outage to the first charge or refund
 	PaymentOutage *int64 `json:"payment_outage,omitempty"`
 }
 
 // Restart after a kill, in milliseconds.
 type Restart struct {
-	Ready int64 `json:"ready"` // from the start until ready
-	// from ready until a service is called; absent if nothing was left to do
+	Ready int64 `json:"ready"` // time from the start until ready
+	// time from ready until a service is called; absent if no work was left
 	AtWork *int64 `json:"at_work,omitempty"`
 }
 

@@ -26,20 +26,21 @@ var (
 
 // Options of a demo. Only Binary and Workflows must be set.
 type Options struct {
-	Orders    string    // path of a JSON Lines file; "": the demo's own
-	Seed      uint64    // of the misbehaviour and of the moment of the kill
-	Report    string    // path of the JSON report; "": none is written
-	Binary    string    // the stepkeeper executable to run as `dev`
-	Workflows string    // folder of workflow files, handed to `dev`
-	Dir       string    // for ledgers, data, log; "": a temporary one, removed when all went well
-	Out       io.Writer // progress and report; nil: nowhere
-	Terminal  bool      // Out is a terminal: draw a bar
+	Orders    string // path of a JSON Lines file; "" means the demo's own
+	Seed      uint64 // seed of the injected faults and of the moment of the kill
+	Report    string // path of the JSON report; "" means no report
+	Binary    string // the stepkeeper executable to run as `dev`
+	Workflows string // folder of workflow files for `dev`
+	// folder with ledgers, data and log; "" means a temporary one, removed if the demo succeeds
+	Dir      string
+	Out      io.Writer // writer of progress and report; nil means no output
+	Terminal bool      // Out is a terminal: draw a bar
 
 	Rates map[string]services.Rates // nil: services.DefaultRates
 	// orders fed per second; 0: 100, or a tenth of the file where that is more
 	PerSec int
-	Outage time.Duration // of the payment service; 0: 3 s, below 0: none
-	Kills  int           // how often Stepkeeper is killed and restarted; 0: once, below 0: never
+	Outage time.Duration // length of the payment service's outage; 0 means 3 s, a negative value no outage
+	Kills  int           // number of kills and restarts of Stepkeeper; 0 means one, a negative value none
 	// after which what has no end counts as unfinished; 0: 55 s and 1 s more per 50 orders past 1,000
 	Limit time.Duration
 }

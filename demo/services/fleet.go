@@ -27,10 +27,10 @@ func Names() []string { return []string{Inventory, Payment, Shipping, Notificati
 
 // Options for a fleet.
 type Options struct {
-	Dir   string           // where the ledgers are created; it must exist and hold none
-	Seed  uint64           // of the misbehaviour
-	Rates map[string]Rates // by service; absent: no faults, and 1 to 10 ms
-	Clock func() time.Time // nil: time.Now
+	Dir   string           // folder for the ledgers; it must exist and hold no ledgers
+	Seed  uint64           // seed of the injected faults
+	Rates map[string]Rates // fault rates by service; absent means no faults and 1 to 10 ms per call
+	Clock func() time.Time // nil means time.Now
 }
 
 // Fleet is the four services, running.

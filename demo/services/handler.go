@@ -24,7 +24,7 @@ type server struct {
 	rates  Rates
 	tally  tally
 	clock  func() time.Time
-	ctx    context.Context // of the fleet: an effect does not stop because its caller has gone
+	ctx    context.Context // context of the fleet, so that an effect continues after its caller has gone
 
 	faultless  atomic.Bool
 	busy       atomic.Int64
@@ -102,7 +102,7 @@ func (s *server) carryOut(w http.ResponseWriter, r *http.Request, operation, key
 		answer(w, http.StatusOK, "{}")
 		return
 	case f.kind == late:
-		s.pause(s.ctx, s.rates.HangFor) // on purpose not the caller's context: it has long gone
+		s.pause(s.ctx, s.rates.HangFor) // The caller has long gone, so its context does not apply.
 	}
 	output, err := s.effect(operation, key, input)
 	if err != nil {

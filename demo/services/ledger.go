@@ -73,7 +73,7 @@ func (h history) open() bool { return h.dos > h.undos }
 type ledger struct {
 	db      *sql.DB
 	clock   func() time.Time
-	opening func(account string) int64 // what an account holds when it is first seen
+	opening func(account string) int64 // opening balance or stock of a new account
 	lacking func(account string) *refusal
 }
 

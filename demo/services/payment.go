@@ -9,9 +9,9 @@ import (
 
 // Prefixes of cards that the payment service refuses.
 const (
-	Declined = "tok_declined" // by the bank
+	Declined = "tok_declined" // the bank declines the card
 	Expired  = "tok_expired"
-	Empty    = "tok_empty" // no money left on it
+	Empty    = "tok_empty" // the card has no money left
 )
 
 // cardLimit is what a card holds in each currency, in minor units.

@@ -41,8 +41,8 @@ type Question struct {
 	Show    []Field
 	Answers []string
 	Round   int
-	Person  string // who answers; "": each who has the link
-	Closed  string // why it takes no answer now; "": it does
+	Person  string // person who may answer; "" means anyone who has the link
+	Closed  string // reason why it takes no answer now; "" if it does
 }
 
 // Field is one of show.
@@ -113,7 +113,7 @@ var page = template.Must(template.New("page").Parse(source))
 // shown is what the template gets.
 type shown struct {
 	Question
-	Message string // in place of the question
+	Message string // text shown instead of the question
 }
 
 // New makes the handler of the pages. It knows no other path.

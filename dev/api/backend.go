@@ -64,9 +64,9 @@ type Backend interface {
 // SubmitResult answers one submission.
 type SubmitResult struct {
 	OrderID string
-	Known   bool       // the same order with the same content was there before
-	State   core.State // of the task, after the commit
-	Notes   []string   // what of the order has no effect, for people
+	Known   bool       // the same order with the same content existed before
+	State   core.State // state of the task after the commit
+	Notes   []string   // texts that name the parts of the order without effect
 	// Unattended are the queues of requests that the order's workflow needs and nothing takes from.
 	Unattended []view.Unattended
 	// Err is nil where the order is stored and started. A refusal, *message.Refusal or
@@ -77,9 +77,9 @@ type SubmitResult struct {
 // Rejected is a message that is not carried out.
 type Rejected struct {
 	Queue string               // intake or control
-	Body  []byte               // as sent
-	Order *message.SubmitOrder // of intake, as far as it could be read: use Known of it; nil for a command
-	Err   error                // why: a refusal
+	Body  []byte               // body as it was sent
+	Order *message.SubmitOrder // order, as much of it as could be parsed (use its Known); nil for a command
+	Err   error                // refusal that states the reason
 }
 
 // BusyError refuses a new order because as many orders are active as the server takes.
@@ -97,12 +97,12 @@ func (e *BusyError) Error() string {
 
 // Health is what the runtime says of itself.
 type Health struct {
-	Ready  bool              `json:"ready"`            // takes orders
-	Checks map[string]string `json:"checks,omitempty"` // by part: "ok", or what is wrong
-	Counts map[string]int64  `json:"counts,omitempty"` // by name: "running", "refused" …
+	Ready  bool              `json:"ready"`            // the server accepts orders
+	Checks map[string]string `json:"checks,omitempty"` // results by part: "ok" or the problem
+	Counts map[string]int64  `json:"counts,omitempty"` // counts by name: "running", "refused" …
 	// Unattended are queues of requests that nothing takes from: agents that do not run.
 	Unattended []view.Unattended `json:"unattended,omitempty" nullable:"false"`
-	Release    view.Release      `json:"release"` // what the server was built from
+	Release    view.Release      `json:"release"` // release of the server
 }
 
 // Throttled lets the SQS edge answer what an AWS SDK retries by itself.

@@ -18,8 +18,8 @@ import (
 // Config of the edge.
 type Config struct {
 	Backend Backend
-	Version string     // of the program, for the OpenAPI document
-	Clock   port.Clock // nil: the system's
+	Version string     // version of the program, stated in the OpenAPI document
+	Clock   port.Clock // nil means the system's
 	// Pages serves the patterns of PagePaths, beside the interface; nil: there are none.
 	Pages     http.Handler
 	PagePaths []string // patterns of http.ServeMux

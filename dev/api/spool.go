@@ -12,7 +12,7 @@ import (
 // everything: about 150,000 lines. Past that the stream stands still until the sender reads.
 const spoolLimit = 16 << 20
 
-const spoolTimeout = time.Minute // of one write
+const spoolTimeout = time.Minute // limit of one write
 
 // spool writes answers in the background, so that a slow reader does not stop the orders.
 type spool struct {

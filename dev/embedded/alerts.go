@@ -31,7 +31,7 @@ type OnAlert struct {
 	// Command is a program with its arguments, without a shell. It gets the alert's JSON on its standard
 	// input and has 30 s to exit with 0; none for nothing.
 	Command []string
-	Timeout time.Duration // that either has instead; 0: these
+	Timeout time.Duration // limit of URL and Command; 0 means their defaults
 	// Window is how long an incident gathers orders before their number is reported; 0:
 	// incident.DefaultWindow.
 	Window time.Duration

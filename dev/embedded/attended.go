@@ -20,8 +20,8 @@ type attended struct {
 	clock port.Clock
 
 	mu        sync.Mutex
-	receivers int       // that wait now
-	last      time.Time // when one was there last; at first, when the queue was made
+	receivers int       // number of receivers that wait now
+	last      time.Time // time of the last receive; before the first one, the time when the queue was made
 }
 
 // Receive counts the receiver for as long as it waits.

@@ -19,8 +19,8 @@ type hub struct {
 	order    [4096]string     // ring of the keys of passive
 	next     int
 	watchers map[string][]chan *core.Task
-	ended    map[core.State]int64 // since the start
-	rested   func(*core.Task)     // called with each task that comes to rest
+	ended    map[core.State]int64 // numbers of tasks that ended since the start, by state
+	rested   func(*core.Task)     // function called with each task that comes to rest
 }
 
 func newHub() *hub {

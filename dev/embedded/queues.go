@@ -19,7 +19,7 @@ const (
 	// from the documents by the Supervisor (P9).
 	maxReceives = 40
 	retention   = 4 * 24 * time.Hour
-	keptLonger  = 14 * 24 * time.Hour // of statuses, quarantine and dead letters
+	keptLonger  = 14 * 24 * time.Hour // retention of statuses, quarantine and dead letters
 )
 
 // queues joins the ones in memory, which a restart rebuilds (P27), with the durable ones, whose
@@ -27,7 +27,7 @@ const (
 type queues struct {
 	memory  *memory.Queues
 	disk    *sqlite.Queues
-	outside map[string]*attended // by agent: the queues of those that run outside
+	outside map[string]*attended // queues of the agents that run outside, by agent
 }
 
 // Status is the name of the queue that takes the statuses of orders with that reply-to.

@@ -48,22 +48,22 @@ type Runtime struct {
 	sweeper   *supervisor.Supervisor
 	incidents *incident.Incidents
 	workflows *workflows
-	tokens    *token.Keys // of answers (P39)
+	tokens    *token.Keys // keys of the tokens of answers (P39)
 	agents    []*agent
 	hub       *hub
 	uncalled  *uncalled
 	metrics   *telemetry
 	samples   samples
-	counts    sync.Map // of *counter, by what was counted
+	counts    sync.Map // *counter by name and labels
 	rejects   atomic.Int64
 	ready     atomic.Bool
 	// last refusal of an order because too many are active; nil once there is room, see alertRefusals
 	refused atomic.Pointer[api.BusyError]
 
-	receiving context.CancelFunc // ends the taking of messages
-	work      context.Context    // of the handling of them
-	working   context.CancelFunc // ends it
-	gate      sync.RWMutex       // held, for reading, by what is carried for a client, see carry
+	receiving context.CancelFunc // stops the receipt of messages
+	work      context.Context    // context of the message handlers
+	working   context.CancelFunc // cancels work
+	gate      sync.RWMutex       // held for reading while a client's request runs, see carry
 	closed    atomic.Bool        // set by Close once nothing is carried any more
 	consumers sync.WaitGroup
 	rest      sync.WaitGroup
@@ -88,7 +88,7 @@ func Open(ctx context.Context, o Options) (*Runtime, error) {
 	switch {
 	case ctx.Err() != nil || errors.Is(err, sqlite.ErrDamaged):
 		s.working()
-		s.rest.Wait() // for alerts
+		s.rest.Wait() // Alerts may still be running.
 		_ = s.store.Close()
 		return nil, fmt.Errorf("taking up the tasks under way: %w", errors.Join(err, ctx.Err()))
 	case err != nil: // one task that cannot be read must not keep all others from going on

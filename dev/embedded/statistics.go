@@ -28,7 +28,7 @@ const (
 // sample is what the metrics said at a time.
 type sample struct {
 	at      time.Time
-	numbers map[figure]int // of ended, done and failed: since the start
+	numbers map[figure]int // values; ended, done and failed count from the start
 }
 
 // samples are the last ones, the oldest first.

@@ -19,9 +19,10 @@ type uncalled struct {
 	clock port.Clock
 	log   *slog.Logger
 
-	mu     sync.Mutex
-	now    map[string]waiting   // by agent and operation
-	worked map[string]core.Time // when a reply last showed that the service works; of those that once did not
+	mu  sync.Mutex
+	now map[string]waiting // operations that no service call has reached, by agent and operation
+	// time when a reply last showed that the service works; kept only for services that once failed
+	worked map[string]core.Time
 }
 
 // waiting is since when, and why.

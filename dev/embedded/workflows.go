@@ -23,10 +23,10 @@ import (
 // deployed is what new orders can name, at one moment. It is replaced as a whole.
 type deployed struct {
 	byName   map[string]*core.Definition
-	fileOf   map[string]string   // of a name
-	problems map[string][]string // by file: why its newest version is not in force
-	broken   map[string]string   // by workflow: the file with problems that declares it
-	empty    bool                // there is no file
+	fileOf   map[string]string   // files by workflow name
+	problems map[string][]string // problems by file that keep its newest version out of force
+	broken   map[string]string   // files with problems, by the workflow that they declare
+	empty    bool                // the folder has no file
 }
 
 // workflows keeps the definitions for new orders in step with a folder. A broken file is refused
@@ -202,7 +202,7 @@ func (w *workflows) watch(ctx context.Context) {
 		}
 		return
 	}
-	w.again() // what changed before the watch stood
+	w.again() // Files may have changed before the watch started.
 	quiet := time.NewTimer(time.Hour)
 	for {
 		select {

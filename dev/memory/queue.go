@@ -26,8 +26,8 @@ type Queue struct {
 	seq      uint64
 	visible  int
 	inFlight int
-	waiting  list.List // of *waiter, longest waiting first
-	armed    int64     // when the alarm rings that wakes the waiters; 0: none
+	waiting  list.List // *waiter values; the first has waited longest
+	armed    int64     // time of the alarm that wakes the waiters; 0 if no alarm is set
 	stopRing func()
 }
 

@@ -21,9 +21,9 @@ type operation interface {
 // transaction is what operations of one group see.
 type transaction struct {
 	*writer
-	cache  cache            // heads of what is stored
-	heads  map[string]*head // tasks written in this transaction; nil: removed in it
-	stored []func()         // what to do once it is on the disk, before anyone is answered
+	cache  cache            // heads of stored tasks
+	heads  map[string]*head // heads of tasks written in this transaction; nil if the task was removed in it
+	stored []func()         // functions called after the commit is on the disk and before the callers return
 }
 
 // maxGroup bounds a transaction, and with it the time that one operation can wait for others.
@@ -32,7 +32,7 @@ const maxGroup = 1024
 // committer carries out operations in groups.
 type committer struct {
 	store    *Store
-	reported func(writes int, took time.Duration) // of commits; nil: nothing is
+	reported func(writes int, took time.Duration) // function called after each commit; nil means no reports
 	writer   *writer
 	sequence sequence
 	cache    cache

@@ -37,7 +37,8 @@ type Expired struct {
 // Call it again, after a pause for other writers, while there is more.
 func (s *Store) Expire(ctx context.Context) (Expired, error) {
 	o := &expire{store: s, now: s.clock.Now()}
-	if err := s.committer.do(ctx, o); err != nil { // where the context ended, it may still be under way
+	// If the context ended, the operation may still be running.
+	if err := s.committer.do(ctx, o); err != nil {
 		return Expired{}, err
 	}
 	return o.Expired, nil

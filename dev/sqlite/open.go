@@ -30,8 +30,8 @@ const FileName = "stepkeeper.db"
 const walPages = "wal_autocheckpoint(2000)"
 
 const (
-	shards     = 16       // of the due index; the rows of a file are sorted into so many
-	maxReaders = 4        // connections that read
+	shards     = 16       // number of shards of the due index; the rows of a file are sorted into them
+	maxReaders = 4        // limit of connections that read
 	pageBytes  = 16 << 20 // memory for SQLite's pages
 )
 
@@ -45,8 +45,8 @@ var ErrDamaged = port.ErrStoreDamaged
 type Options struct {
 	// running tasks of which a commit need not read what it replaces; default 10,000; below 0 none
 	Heads   int
-	Keep    time.Duration // how long a task is kept once it is at rest, see Expire; 0: for ever
-	Clock   port.Clock    // for the queues, and for Keep; default the machine's
+	Keep    time.Duration // time that a task is kept once it is at rest, see Expire; 0 keeps it for ever
+	Clock   port.Clock    // clock of the queues and of Keep; default the machine's
 	Queues  []QueueConfig
 	ReplyTo []string // queues that an order may name as its reply-to
 	// Committed is called with each commit: how many writes it carried, and how long it took; nil: nothing

@@ -57,7 +57,7 @@ func (a attributes) md5() string {
 	}
 	var b bytes.Buffer
 	put := func(part []byte) {
-		_ = binary.Write(&b, binary.BigEndian, uint32(len(part))) // to a buffer: it cannot fail
+		_ = binary.Write(&b, binary.BigEndian, uint32(len(part))) // writing to a buffer cannot fail
 		b.Write(part)
 	}
 	for _, name := range slices.Sorted(maps.Keys(a)) {

@@ -32,7 +32,7 @@ type Sink func(ctx context.Context, bodies [][]byte) []error
 // Config of the protocol's handler.
 type Config struct {
 	Queues Queues
-	Sinks  map[string]Sink // by name of the queue; Queues is not asked for these
+	Sinks  map[string]Sink // sinks by queue name; the handler does not look these up in Queues
 	// LongPoll derives the context of a waiting receive; nil: the request's. It lets the process
 	// end without waiting for the poll's end.
 	LongPoll func(context.Context) (context.Context, context.CancelFunc)

@@ -26,9 +26,9 @@ type Stub struct {
 	mu    sync.Mutex
 	calls []string
 	down  map[string]bool
-	hangs map[string]chan struct{} // by operation
+	hangs map[string]chan struct{} // channels that block calls until they are closed, by operation
 	sent  map[string][]string      // bodies by queue
-	kept  map[string]*table        // by name
+	kept  map[string]*table        // tables by name
 
 	refused   func(queue, body string) (failed, senderFault bool)
 	depths    map[string][2]int // messages by queue, visible and in flight; below 0 there is no such queue
@@ -197,7 +197,7 @@ type call struct {
 	QueueURL  string `json:"QueueUrl"`
 	TableName string
 	SecretID  string `json:"SecretId"`
-	Name      string // of a parameter
+	Name      string // name of a parameter
 	Entries   []struct {
 		ID, MessageBody string
 		Extension
@@ -282,7 +282,7 @@ func (s *Stub) send(w http.ResponseWriter, in *call) {
 			}
 		}
 		s.sent[in.queue()] = append(s.sent[in.queue()], e.MessageBody)
-		sum := md5.Sum([]byte(e.MessageBody)) //nolint:gosec // as SQS does
+		sum := md5.Sum([]byte(e.MessageBody)) //nolint:gosec // SQS computes the same sum
 		taken = append(taken, map[string]string{"Id": e.ID, "MessageId": e.ID,
 			"MD5OfMessageBody": hex.EncodeToString(sum[:])})
 	}

@@ -8,9 +8,9 @@ import (
 // Workload is the user's own: what an Estimate is made for.
 type Workload struct {
 	Name   string `json:"workflow,omitempty"`
-	Steps  int    `json:"steps"`  // that call an agent, of one order that goes well, in a row; 1 to MaxSteps
+	Steps  int    `json:"steps"`  // sequential steps that call an agent in a successful order; 1 to MaxSteps
 	Waits  int    `json:"waits"`  // steps that wait, each up to 15 minutes, at most MaxSteps
-	Agents int    `json:"agents"` // that are deployed; 1 or more
+	Agents int    `json:"agents"` // number of deployed agents; 1 or more
 	Orders int    `json:"orders_per_month"`
 }
 

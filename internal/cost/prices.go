@@ -14,9 +14,9 @@ import (
 type Price struct {
 	What    string  `json:"what"`
 	Dollars float64 `json:"dollars"`
-	Per     float64 `json:"per"` // so many units
+	Per     float64 `json:"per"` // number of units that Dollars pays for
 	Source  string  `json:"source"`
-	Date    string  `json:"date"` // of the source
+	Date    string  `json:"date"` // date of the source
 	Note    string  `json:"note,omitempty"`
 }
 
@@ -43,9 +43,9 @@ const (
 type Peer struct {
 	Name       string  `json:"name"`
 	Dollars    float64 `json:"dollars_per_million"`
-	Upper      float64 `json:"upper,omitempty"` // of a range
+	Upper      float64 `json:"upper,omitempty"` // upper end of a range; absent if the price is not a range
 	Arithmetic string  `json:"arithmetic"`
-	Beside     string  `json:"beside"` // what comes on top
+	Beside     string  `json:"beside"` // costs that are not included
 	// The same for other numbers of steps: a million sagas cost UnitDollars for each of FixedUnits
 	// and of UnitsPerStep × steps; at the upper end of a range FurtherUnits more.
 	UnitDollars  float64 `json:"unit_dollars"`

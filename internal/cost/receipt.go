@@ -12,10 +12,10 @@ import (
 // Receipt is an estimate of what one order has cost so far on AWS, from its document, the measured batches
 // and the prices.
 type Receipt struct {
-	Region  string  `json:"region"` // of the prices
+	Region  string  `json:"region"` // Region of the prices
 	Checked string  `json:"checked"`
-	Least   float64 `json:"dollars_least"` // where every batch was full
-	Most    float64 `json:"dollars_most"`  // where every message came alone
+	Least   float64 `json:"dollars_least"` // cost if every batch was full
+	Most    float64 `json:"dollars_most"`  // cost if every message came alone
 	// Arithmetic is for a million orders like it; Units are of one.
 	Arithmetic map[string][]Entry `json:"arithmetic"`
 	PerOrder   map[string]Totals  `json:"per_order"`
@@ -133,7 +133,7 @@ func trafficOf(t *view.Task) (m traffic) {
 	m.replies += max(0, m.requests-overdue)
 	m.commands += float64(len(t.Verdicts))
 	if m.statuses = float64(t.Statuses); t.ReplyTo != "" {
-		m.statuses++ // that it was received
+		m.statuses++ // the status "received" is not in t.Statuses
 	}
 	return m
 }

@@ -10,7 +10,7 @@ import (
 type Entry struct {
 	What    string  `json:"what"`
 	Units   float64 `json:"units"`
-	Of      string  `json:"of"` // what the units are
+	Of      string  `json:"of"` // name of the unit
 	Dollars float64 `json:"dollars"`
 	How     string  `json:"how"` // the arithmetic, in words
 	Assumed bool    `json:"assumed,omitempty"`
@@ -53,14 +53,14 @@ type Frequency struct {
 type Totals struct {
 	WRU           float64 `json:"wru"`
 	RRU           float64 `json:"rru"`
-	StrongReads   float64 `json:"strong_reads"`       // of tasks
-	SQSRequests   float64 `json:"sqs_requests"`       // the deployment's
+	StrongReads   float64 `json:"strong_reads"`       // strongly consistent reads of tasks
+	SQSRequests   float64 `json:"sqs_requests"`       // requests of the deployment
 	AppRequests   float64 `json:"application_sqs"`    // the application's own
-	Invocations   float64 `json:"lambda_invocations"` // Scheduler
+	Invocations   float64 `json:"lambda_invocations"` // invocations of the Scheduler
 	AgentInvoked  float64 `json:"agent_invocations"`  // not in the total; Report.AgentFunctions has the price
-	SchedulerGBms float64 `json:"scheduler_gb_ms"`    // as measured
-	ItemBytes     int     `json:"largest_item_bytes"` // of an order
-	LogBytes      float64 `json:"log_bytes"`          // with the platform's
+	SchedulerGBms float64 `json:"scheduler_gb_ms"`    // measured value
+	ItemBytes     int     `json:"largest_item_bytes"` // largest item of an order
+	LogBytes      float64 `json:"log_bytes"`          // logs of the functions and the platform
 }
 
 // What is assumed, because nothing here can measure it.
@@ -91,14 +91,14 @@ func platformLog(level string) float64 {
 
 // The deployment that idles: the example with four agents, as its template has it.
 const (
-	mappingsFixed = 3 // of event sources: intake, replies, control
-	mappingsAgent = 1 // more for each agent
+	mappingsFixed = 3 // event source mappings: intake, replies, control
+	mappingsAgent = 1 // further mapping for each agent
 	// metrics of alarms: one of throttles looks at two; those of the example's two ledgers too
 	alarmsFixed   = 24
 	alarmsAgent   = 5
-	alarmsQueue   = 2 // those of a queue: of its age, and of its dead letters
+	alarmsQueue   = 2 // alarms of a queue: one for the age of its messages, one for its dead letters
 	agentsExample = 4
-	pollers       = 5 // of a mapping that waits
+	pollers       = 5 // pollers of an idle mapping
 	pollsMin      = 3 // long polls of 20 s in a minute
 	metrics       = 1
 )
@@ -187,7 +187,8 @@ func entries(t Totals, p Prices) []Entry {
 	}
 	logs := line("CloudWatch Logs", t.LogBytes/gigabyte, "GB", LogsGB)
 	logs.How = fmt.Sprintf("%.0f bytes at $%s a GB", t.LogBytes, each(p.Prices[LogsGB]))
-	logs.Assumed = platformLog(SystemLogLevel) > 0 // what the functions themselves log is measured
+	// The bytes that the functions log are measured, those of the platform are not.
+	logs.Assumed = platformLog(SystemLogLevel) > 0
 	taken := line("Lambda, Scheduler, time", t.SchedulerGBms/1000, "GB-s", LambdaTime)
 	taken.How = fmt.Sprintf("%.2f GB-ms at $%s a GB-s", t.SchedulerGBms, each(p.Prices[LambdaTime]))
 	return []Entry{

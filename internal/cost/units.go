@@ -25,7 +25,7 @@ const (
 	Answer    = "load-answer"      // load, with an approval that is answered once
 	Children  = "load-children"    // load, with two child orders of one step
 	Progress  = "load-progress"    // load, with a step that reports its progress once
-	Sweep     = "sweep"            // of the Supervisor over an empty index; no orders
+	Sweep     = "sweep"            // a sweep of the Supervisor over an empty index, without orders
 	// Eight steps instead of four, to know what a step adds.
 	EightLoad    = "load-eight-steps"
 	EightTrickle = "trickle-eight-steps"
@@ -33,14 +33,15 @@ const (
 
 // Shape is one way for orders to arrive, and what one order consumed then.
 type Shape struct {
-	Orders         int                `json:"orders"` // that were measured
+	Orders         int                `json:"orders"` // number of measured orders
 	SchedulerBatch int                `json:"scheduler_batch"`
 	AgentBatch     int                `json:"agent_batch"`
-	ItemBytes      int                `json:"item_bytes"`   // largest item of a task, as DynamoDB counts
-	Lines          []Line             `json:"per_order"`    // of the bill
-	Invocations    map[string]float64 `json:"invocations"`  // per order, by function
-	Milliseconds   map[string]float64 `json:"milliseconds"` // of an invocation on the machine that measured
-	LogBytes       float64            `json:"log_bytes"`    // per order
+	ItemBytes      int                `json:"item_bytes"`  // largest item of a task, as DynamoDB counts
+	Lines          []Line             `json:"per_order"`   // lines of the bill
+	Invocations    map[string]float64 `json:"invocations"` // per order, by function
+	// duration of an invocation on the machine that measured
+	Milliseconds map[string]float64 `json:"milliseconds"`
+	LogBytes     float64            `json:"log_bytes"` // per order
 }
 
 // Line is what one order consumed of one operation on one table or queue.
@@ -49,7 +50,7 @@ type Line struct {
 	Operation string  `json:"operation"`
 	Resource  string  `json:"resource"`
 	Calls     float64 `json:"calls"`
-	Requests  float64 `json:"requests,omitempty"` // as SQS bills: started 64 KiB
+	Requests  float64 `json:"requests,omitempty"` // billed requests: SQS bills each started 64 KiB
 	WRU       float64 `json:"wru,omitempty"`
 	IndexWRU  float64 `json:"index_wru,omitempty"`
 	RRU       float64 `json:"rru,omitempty"`

@@ -82,8 +82,8 @@ func Memory() Store {
 
 // Deployment is the deployment. Stop it by ending the test.
 type Deployment struct {
-	Parts  aws.Parts // what a client of it stands on
-	URL    string    // of the queues, SQS's protocol
+	Parts  aws.Parts // AWS clients and addresses that a client of the deployment needs
+	URL    string    // address of the queues, which use the protocol of SQS
 	Store  Store
 	Queues *memory.Queues
 	// Broken fails charge whatever the order says, Held keeps the Scheduler from taking anything.

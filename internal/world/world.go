@@ -48,20 +48,21 @@ type World struct {
 
 	Alerts   []core.RaiseAlert
 	Asked    map[string]string // request by task, run, step, attempt
-	Ledger   map[string]*Entry // what the services did, by key
-	Statuses map[string]string // by order and sequence number
+	Ledger   map[string]*Entry // effects of the services, by key
+	Statuses map[string]string // status messages by order and sequence number
 	Unnumber []core.Status     // received, refused
 	Counts   map[string]int
-	Config   func(*scheduler.Config) // changes the Scheduler's before it starts
+	Config   func(*scheduler.Config) // changes the Scheduler's configuration before it starts
 	Sweeping func(*supervisor.Config)
-	CacheFor int    // tasks cached
-	Limit    int    // of a message, in bytes; 0: none
+	CacheFor int    // number of tasks in the cache
+	Limit    int    // limit of a message in bytes; 0 means no limit
 	Refuse   string // the reply-to queue that takes nothing
 	Gone     string // the reply-to name that is off the list
-	Outage   bool   // the names of reply-tos cannot be looked up
-	// what every read and write of a definition answers; nil: none
-	Unread   error
-	Fail     func(queue string, m port.Message) error // what a queue answers to a message; nil: takes it
+	Outage   bool   // reply-to names cannot be looked up
+	// error of every read and write of a definition; nil means no error
+	Unread error
+	// error that a queue returns for a message; nil accepts every message
+	Fail     func(queue string, m port.Message) error
 	instance int
 }
 

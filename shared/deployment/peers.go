@@ -7,10 +7,12 @@ import (
 
 // Peer is an agent as the engine knows it.
 type Peer struct {
-	Name    string
-	Queue   string   // of its requests: the URL, or the name of a queue beside intake, perhaps begun by Start
-	Senders []string // IDs of the roles that it replies with; empty: its replies are not checked
-	High    string   // likewise, of its requests of high priority; "": there is no such queue (P46)
+	Name string
+	// queue of its requests: a URL, or the name of a queue beside intake, perhaps begun by Start
+	Queue   string
+	Senders []string // IDs of the roles that it replies with; if empty, its replies are not checked
+	// queue of its requests of high priority, in the same form; "" if there is no such queue (P46)
+	High string
 }
 
 // Start stands for what the names of all agents' queues begin with. No name of a queue holds it.

@@ -16,20 +16,21 @@ const MaxShards = 1024
 
 // Engine is what Scheduler and Supervisor have in common.
 type Engine struct {
-	Instance    string            // of this process
+	Instance    string            // name of this process
 	Orders      string            // table
 	Definitions string            // table
-	Shards      int               // of the index
+	Shards      int               // number of shards of the index
 	Finished    bool              // finished orders stand in the index
-	TaskTTL     time.Duration     // how long an ended task is kept; 0: for ever
+	TaskTTL     time.Duration     // time that an ended task is kept; 0 keeps it for ever
 	Queues      map[string]string // URLs by logical name
 	ReplyTo     map[string]string // URLs by logical name
 	Alerts      string            // ARN of the topic
 	Priorities  bool              // orders of high priority have queues of their own (P46)
-	Stack       string            // as --stack names it, for the commands in alerts; "": not known
-	Window      time.Duration     // of incidents; 0: incident.DefaultWindow
-	Reminder    time.Duration     // of incidents that last; 0: incident.DefaultReminder, negative: none
-	// of the function, and the log group that it writes to: for the links in alerts; "": not known
+	Stack       string            // name for --stack in the commands of alerts; "" if unknown
+	Window      time.Duration     // window of incidents; 0 means incident.DefaultWindow
+	// interval of reminders of open incidents; 0 means incident.DefaultReminder, a negative value none
+	Reminder time.Duration
+	// the function's Region and log group, for the links in alerts; "" if unknown
 	Region   string
 	LogGroup string
 
@@ -52,10 +53,11 @@ type Scheduler struct {
 // Supervisor are the settings of the Supervisor.
 type Supervisor struct {
 	Engine
-	Capacity      map[string]int // requests that an agent takes at a time (P32)
-	SweepEvery    time.Duration  // the schedule's interval
-	Workflows     string         // folder of the compiled workflows that start by the clock; it may be absent
-	PagesPerSweep int            // of the index, at most in one sweep (rule 17); 0: the Supervisor's default
+	Capacity   map[string]int // requests that an agent takes at a time (P32)
+	SweepEvery time.Duration  // interval of the schedule
+	Workflows  string         // folder of the compiled workflows that start by the clock; it may be absent
+	// limit of index pages in one sweep (rule 17); 0 means the Supervisor's default
+	PagesPerSweep int
 }
 
 // Agent are the settings of an agent.
@@ -63,14 +65,14 @@ type Agent struct {
 	Name    string
 	Queues  map[string]string // URLs: its own, replies, quarantine
 	Ledger  string            // table; "" for agents without a plain service
-	Secrets map[string]Secret // by the name of the variable that they stand for
+	Secrets map[string]Secret // secrets by the name of the variable that they fill
 	Config  string            // file with the compiled settings of the HTTP agent
 }
 
 // Secret says where a secret is kept: exactly one of Secret and Parameter.
 type Secret struct {
 	Secret    string `json:"secret,omitempty"`    // ARN, in Secrets Manager
-	Field     string `json:"field,omitempty"`     // of a secret that is a JSON object
+	Field     string `json:"field,omitempty"`     // name of a field, if the secret is a JSON object
 	Parameter string `json:"parameter,omitempty"` // name, in the Parameter Store
 }
 
@@ -148,7 +150,7 @@ const (
 // ReadSupervisor reads the Supervisor's variables. The error lists all that is wrong.
 func ReadSupervisor(lookup Lookup) (Supervisor, error) {
 	r := &reader{lookup: lookup}
-	r.required(VarStack) // of the metrics
+	r.required(VarStack) // The stack is a dimension of the metrics.
 	s := Supervisor{Engine: r.engine(),
 		SweepEvery: cmp.Or(r.duration(VarSweepEvery, MinSweepEvery, MaxSweepEvery), MinSweepEvery)}
 	if r.optional(VarWorkflows) != "" || r.optional(varRoot) != "" {
@@ -198,11 +200,11 @@ func (r *reader) secrets() (secrets map[string]Secret) {
 
 // Process are the settings of an agent that is a process of its own.
 type Process struct {
-	// URLs: its own, replies, quarantine; nil: they are looked up by their names
+	// URLs: its own, replies, quarantine; if nil, they are looked up by their names
 	Queues       map[string]string
-	Prefix       string // of those names
+	Prefix       string // prefix of the queue names
 	Ledger       string // table
-	LedgerFolder string // on this machine; at most one of the two is set
+	LedgerFolder string // folder on this machine; at most one of Ledger and LedgerFolder is set
 }
 
 // ReadProcess reads the variables of the agent of that name. The error lists all that is wrong.

@@ -12,10 +12,11 @@ const (
 	VarReplyTo     = "STEPKEEPER_REPLY_TO"
 	VarOrders      = "STEPKEEPER_ORDERS"      // table
 	VarDefinitions = "STEPKEEPER_DEFINITIONS" // table
-	VarShards      = "STEPKEEPER_SHARDS"      // of the index, 1 to 1024
+	VarShards      = "STEPKEEPER_SHARDS"      // shards of the index, 1 to 1024
 	VarFinished    = "STEPKEEPER_FINISHED"    // "true": finished orders stand in the index
-	VarTaskTTL     = "STEPKEEPER_TASK_TTL"    // how long an ended order is kept, "2160h"; absent: for ever
-	VarAlerts      = "STEPKEEPER_ALERTS"      // ARN of the topic
+	// time that an ended order is kept, such as "2160h"; if absent, for ever
+	VarTaskTTL = "STEPKEEPER_TASK_TTL"
+	VarAlerts  = "STEPKEEPER_ALERTS" // ARN of the topic
 	// how long an incident gathers orders before their number is published, "15m"; absent: that
 	VarWindow = "STEPKEEPER_ALERT_WINDOW"
 	// how long after an alert the next one of an incident that lasts, "24h"; absent: that; "0s": none
@@ -25,8 +26,8 @@ const (
 	VarStack = "STEPKEEPER_STACK"
 	// {"payment": 50}: requests an agent, or messages the Scheduler, takes at a time (P32)
 	VarCapacity   = "STEPKEEPER_CAPACITY"
-	VarSweepEvery = "STEPKEEPER_SWEEP_EVERY" // the schedule's interval, "5m"; absent: 1m
-	VarSweepPages = "STEPKEEPER_SWEEP_PAGES" // of the index, at most in one sweep; absent: 50
+	VarSweepEvery = "STEPKEEPER_SWEEP_EVERY" // interval of the schedule, such as "5m"; if absent, 1m
+	VarSweepPages = "STEPKEEPER_SWEEP_PAGES" // limit of index pages in one sweep; if absent, 50
 	VarFairQueues = "STEPKEEPER_FAIR_QUEUES" // "true": requests carry the tenant of their order
 	VarAgent      = "STEPKEEPER_AGENT"       // the agent's name
 	VarLedger     = "STEPKEEPER_LEDGER"      // table, of agents of plain services only (P31)

@@ -129,7 +129,8 @@ func (p partition) entries(ctx context.Context, start, end int64,
 		ExpressionAttributeValues: attrs{":bucket": str(p.name), ":start": num(start), ":end": num(end)},
 	}
 	for {
-		in.Limit = aws.Int32(int32(min(limit-len(found), 10_000))) //nolint:gosec // at most 10,000
+		//nolint:gosec // the value is at most 10,000
+		in.Limit = aws.Int32(int32(min(limit-len(found), 10_000)))
 		out, err := p.client.Query(ctx, in)
 		if err != nil {
 			return nil, false, unread(ctx, "index "+p.name, err)

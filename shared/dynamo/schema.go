@@ -18,9 +18,10 @@ const (
 	DefinitionKey = "Hash"        // partition key of Definitions
 	LedgerKey     = "Key"         // partition key of a ledger
 	IndexName     = "complete-by" // the index of Orders; KEYS_ONLY
-	IndexBucket   = "bucket"      // its partition key
-	IndexSort     = "dueAt"       // its sort key: milliseconds since 1970
-	TTLAttribute  = "expiresAt"   // of Orders: seconds since the epoch; on orders at rest, only if asked for
+	IndexBucket   = "bucket"      // partition key of the index
+	IndexSort     = "dueAt"       // sort key of the index: milliseconds since 1970
+	// expiry in Orders, in seconds since the epoch; only on orders at rest, and only if a retention is set
+	TTLAttribute = "expiresAt"
 )
 
 // LeasePrefix begins the keys of leases in Orders. No order's ID holds a '#'.

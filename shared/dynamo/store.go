@@ -40,7 +40,7 @@ type Options struct {
 	ListLimit int
 	// Parallel is how many calls one Commit or Load has under way; 0: 16.
 	Parallel int
-	Clock    port.Clock // for the TTL and for listings; nil: the system's
+	Clock    port.Clock // clock for the TTL and for listings; nil means the system's
 }
 
 // Store is a port.Store, port.Definitions and port.Leases. Safe for concurrent use.

@@ -10,7 +10,7 @@ import (
 type Error struct {
 	Expression string
 	What       string
-	Fix        string // what to do; "" where What says it all
+	Fix        string // remedy; "" if What already states it
 }
 
 // maxQuoted is how much of an expression an error shows, in bytes.

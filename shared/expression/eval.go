@@ -13,7 +13,7 @@ type evaluation struct {
 	env     *core.Environment
 	program *program
 	decoded map[string]any // "order" and, under "steps.", outputs
-	element []item         // of the predicates around, innermost last
+	element []item         // items of the enclosing predicates, innermost last
 }
 
 type item struct {

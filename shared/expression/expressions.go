@@ -22,14 +22,14 @@ func Check(source string, scope Scope) error {
 // Expressions are the compiled templates and conditions of one definition. They are immutable and
 // safe for concurrent use.
 type Expressions struct {
-	inputs []*template // nil: the step has no input
-	orders []*template // of children
+	inputs []*template // nil if the step has no input
+	orders []*template // orders of children
 	undos  []*template
 	whens  []*program
 
 	refusals []*program
 	output   *template
-	schemas  []*answerSchema // of the values of events; nil: any value
+	schemas  []*answerSchema // schemas of the values of events; nil allows any value
 }
 
 var _ core.Expressions = (*Expressions)(nil)
@@ -122,10 +122,10 @@ func (x *Expressions) InputReads(step int) []string {
 	reads := map[string]bool{}
 	if t := x.inputs[step]; t != nil {
 		for _, p := range t.holes {
-			for _, name := range p.steps { // in any order: they are sorted below
+			for _, name := range p.steps { // The order does not matter because the names are sorted below.
 				reads[name] = true
 			}
-			for _, f := range p.facts { // in any order
+			for _, f := range p.facts { // The order does not matter here either.
 				reads[f.step] = true
 			}
 		}

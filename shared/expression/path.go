@@ -14,9 +14,9 @@ import (
 // path is an expression that only names a place, like order.items[0].sku. It is read from the raw
 // JSON, byte for byte, without decoding the document.
 type path struct {
-	// "order", "orderId", "run", "value", "item", "index", "steps", or what is asked of a step's failure
+	// "order", "orderId", "run", "value", "item", "index", "steps", or a property of a step's failure
 	root    string
-	step    string // of the last two
+	step    string // step that the last two roots refer to
 	members []member
 }
 

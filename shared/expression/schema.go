@@ -24,7 +24,7 @@ var errValidation = fmt.Errorf(
 
 // answerSchema is a compiled schema whose validations are metered.
 type answerSchema struct {
-	mu   sync.Mutex // for left: the hooks in the compiled schema know one validation at a time
+	mu   sync.Mutex // guards left, because the hooks in the compiled schema serve one validation at a time
 	left int
 	root *jsonschema.Schema
 }
@@ -81,9 +81,9 @@ func (s *answerSchema) validate(v any) error {
 
 // validationCost is the work that one part of a schema does with a value, without that of the parts within.
 type validationCost struct {
-	each    int  // for the value itself, and again for each of its members or elements
-	name    int  // for 16 bytes of each member's name
-	text    int  // for 16 bytes of a text
+	each    int  // cost of the value itself and of each of its members or elements
+	name    int  // cost per 16 bytes of each member's name
+	text    int  // cost per 16 bytes of a text
 	unique  bool // elements are compared with each other
 	asserts bool // a format is checked
 }

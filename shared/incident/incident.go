@@ -61,15 +61,15 @@ type ID struct {
 type Incident struct {
 	ID
 	Opened core.Time       `json:"opened"`
-	First  core.RaiseAlert `json:"first"` // of the order that opened it
-	Last   core.Time       `json:"last"`  // when an order stopped last, to noteEvery
+	First  core.RaiseAlert `json:"first"` // alert of the order that opened it
+	Last   core.Time       `json:"last"`  // time when an order stopped last, rounded to noteEvery
 	//nolint:misspell // the stored name of: when its last alert was published
 	Published core.Time `json:"told,omitzero"`
-	// none was in Error any more; that has still to be published
+	// time when no order was in Error any more, until the end has been published
 	Over   core.Time `json:"over,omitzero"`
-	Orders int       `json:"orders"` // in that alert
-	Most   int       `json:"most"`   // that were in Error at once, as sweeps have seen it
-	// of undone ones: further orders have come since that alert
+	Orders int       `json:"orders"` // number of orders in that alert
+	Most   int       `json:"most"`   // highest number of orders in Error at once, as counted by sweeps
+	// Further orders have been undone since that alert; only for incidents of undone orders.
 	More bool `json:"more,omitempty"`
 }
 
@@ -160,7 +160,7 @@ func (s *Incidents) raise(ctx context.Context, id ID, a core.RaiseAlert) error {
 		switch {
 		case x == nil:
 			d.Open = append(d.Open, fresh)
-		case x.Over != 0: // that was another one
+		case x.Over != 0: // The incident is over, so a new one begins.
 			*x = fresh
 		default:
 			note := now.Sub(x.Last).Std() >= noteEvery

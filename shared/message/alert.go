@@ -26,18 +26,18 @@ const (
 type Alert struct {
 	Kind            AlertKind `json:"kind"`
 	Deployment      string    `json:"deployment"` // the stack, or the address of the server
-	core.RaiseAlert           // of the order that the incident began with
-	// of the incident that are in Error now; 0 of those that were undone
+	core.RaiseAlert           // alert of the order that the incident began with
+	// number of the incident's orders in Error now; 0 if its orders were undone
 	Orders int       `json:"orders"`
-	Most   int       `json:"most"`  // that were at once
-	Since  core.Time `json:"since"` // the incident's beginning
-	// it stands for all beyond the number of incidents that are distinguished
+	Most   int       `json:"most"`  // highest number of orders in Error at once
+	Since  core.Time `json:"since"` // beginning of the incident
+	// The alert covers all incidents beyond the number that are kept apart.
 	Others bool `json:"others,omitempty"`
-	// it is about no order: new orders are refused, as code and message state
+	// The alert is about no order: new orders are refused, for the reason in code and message.
 	Intake   bool     `json:"intake,omitempty"`
-	Logs     string   `json:"logs,omitempty"` // where the log of the order is
+	Logs     string   `json:"logs,omitempty"` // location of the order's log
 	Commands []string `json:"commands"`
-	purposes []string // of the commands
+	purposes []string // purposes of the commands
 }
 
 // For completes an alert: deployment is the stack or the address of the server, options are those by which

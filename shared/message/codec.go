@@ -307,7 +307,8 @@ func badID(id string) error {
 }
 
 func (m *Control) checkCommand() error {
-	signed := m.Kind == Close || m.Kind == Erase // who sends it, and why, is stored with what it does
+	// By and Reason are required because they are stored with the effect.
+	signed := m.Kind == Close || m.Kind == Erase
 	switch {
 	case !IsCommandID(m.ID):
 		return badID(m.ID)

@@ -87,7 +87,7 @@ type Control struct {
 	// wake ("" for the task), resolve, answer; resubmit: the step that gets another Input
 	Step    string `json:"step,omitempty"`
 	Attempt int    `json:"attempt,omitempty"` // wake
-	ID      string `json:"id,omitempty"`      // of a command (P5)
+	ID      string `json:"id,omitempty"`      // ID of a command (P5)
 	// number seen; undo, resubmit, resolve, close, move, erase
 	Command  int       `json:"command,omitempty"`
 	Deadline core.Time `json:"deadline,omitzero"` // resubmit
@@ -98,8 +98,10 @@ type Control struct {
 	Input json.RawMessage `json:"input,omitempty"`
 	// Output of Step, which happened, at most core.MaxOutput bytes. resolve.
 	Output json.RawMessage `json:"output,omitempty"`
-	By     string          `json:"by,omitempty"`     // who sends the command; close, erase and answer have it
-	Reason string          `json:"reason,omitempty"` // why, in the sender's words; close and erase have it
+	// sender of the command; present in close, erase and answer
+	By string `json:"by,omitempty"`
+	// reason in the sender's words; present in close and erase
+	Reason string `json:"reason,omitempty"`
 	// Name of an event, for every step that waits for it; an answer has this or Step, with its Round (P35).
 	Name  string          `json:"name,omitempty"`
 	Round int             `json:"round,omitempty"` // answer: of the step, from 1
@@ -130,10 +132,10 @@ type Status struct {
 type Quarantined struct {
 	Schema int       `json:"schema"`
 	Queue  string    `json:"queue"`
-	ID     string    `json:"id"` // the queue's
+	ID     string    `json:"id"` // ID given by the queue
 	Reason string    `json:"reason"`
 	At     core.Time `json:"at"`
-	SHA256 string    `json:"sha256"` // of the message as it came
+	SHA256 string    `json:"sha256"` // hash of the message as it came
 	// Body is base64 of at most MaxQuarantined bytes of it, without tokens of answers (P39).
 	Body []byte `json:"body"`
 }

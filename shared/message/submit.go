@@ -187,7 +187,7 @@ func unknownField(fields map[string]json.RawMessage) error {
 	if len(unknown) == 0 {
 		return nil
 	}
-	first := slices.Min(unknown) // by name: the same answer each time
+	first := slices.Min(unknown) // The smallest name makes the error the same each time.
 	if len(first) > maxShown {
 		first = strings.ToValidUTF8(first[:maxShown], "") + "…"
 	}

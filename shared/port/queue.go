@@ -47,9 +47,9 @@ func (m Message) Bytes() ([]byte, error) {
 // Delivery is a received message.
 type Delivery struct {
 	Message
-	ID       string // the queue's; the same at each delivery
-	Receipt  string // of this delivery
-	Received int    // how often it was received, this time included
+	ID       string // ID given by the queue; the same at each delivery
+	Receipt  string // receipt of this delivery
+	Received int    // number of receives, this one included
 	SentAt   time.Time
 	// Sender is who sent it, where the queue vouches for that: SQS's SenderId. "": unknown.
 	Sender string
@@ -95,7 +95,7 @@ const (
 	Intake     = "intake"
 	Replies    = "replies"
 	Control    = "control"
-	Tasks      = "tasks" // from task to task, where workflows have child tasks (P41)
+	Tasks      = "tasks" // messages between tasks, if workflows have child tasks (P41)
 	Quarantine = "quarantine"
 )
 
@@ -118,5 +118,5 @@ type Alerts interface {
 // Stopped counts the orders of a workflow that are in Error.
 type Stopped struct {
 	Orders int
-	Oldest time.Duration // since when the oldest of them is
+	Oldest time.Duration // time that the oldest of them has been in Error
 }

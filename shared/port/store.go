@@ -17,9 +17,9 @@ const MaxOrder = 64 << 10
 type Bucket string
 
 const (
-	NoBucket        Bucket = ""          // at rest
-	DueBucket       Bucket = "due"       // the Supervisor looks at it when its time has come (P9)
-	AttentionBucket Bucket = "attention" // in Error, and the operator was notified
+	NoBucket        Bucket = ""          // the task is at rest
+	DueBucket       Bucket = "due"       // the Supervisor processes the task when it is due (P9)
+	AttentionBucket Bucket = "attention" // the task is in Error, and the operator was notified
 )
 
 // Record is a stored task. The Store knows nothing of what is in Document.
@@ -132,12 +132,12 @@ func SweepLease(shard int) string { return "sweep/" + strconv.Itoa(shard) }
 type LedgerEntry struct {
 	Key     string
 	State   string // see functions/agent/worker
-	Attempt int    // that wrote the state
-	Command int    // of the last operator's fact applied
-	Output  []byte // of a done
-	Code    string // of a failure
+	Attempt int    // attempt that wrote the state
+	Command int    // command with the last operator's fact applied
+	Output  []byte // output of a completed attempt
+	Code    string // code of a failure
 	Message string
-	Version int64 // 0: absent
+	Version int64 // 0 if the entry does not exist
 }
 
 // Ledger is the agent's own small table.

@@ -22,7 +22,7 @@ var fields = []struct{ name, holds string }{
 	{"day of week", "0 to 7, where 0 and 7 are Sunday, or SUN to SAT"},
 }
 
-const dayOfWeek = 4 // of fields
+const dayOfWeek = 4 // index in fields
 
 // parse reads an expression, and reports whether it is an interval: one with a * in its minute or its hour,
 // as with cron on Linux.

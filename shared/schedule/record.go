@@ -32,10 +32,10 @@ type Record struct {
 	Cron     string       `json:"cron"`
 	Zone     string       `json:"zone,omitempty"`
 	Overlap  core.Overlap `json:"overlap"`
-	Next     core.Time    `json:"next,omitzero"` // the first scheduled time that is not decided
-	Started  int          `json:"started"`       // of all times
+	Next     core.Time    `json:"next,omitzero"` // first scheduled time that is not decided
+	Started  int          `json:"started"`       // number of orders started so far
 	Starts   []Start      `json:"starts,omitempty"`
-	Missed   int          `json:"missed"` // scheduled times that started nothing
+	Missed   int          `json:"missed"` // number of scheduled times that started no order
 	Skipped  []Skip       `json:"skipped,omitempty"`
 }
 

@@ -144,7 +144,7 @@ func (q *Queue) Receive(ctx context.Context, max int, wait,
 	for {
 		poll := min(wait, maxPoll)
 		out, err := q.client.ReceiveMessage(wire.WithWait(ctx, poll), &sqs.ReceiveMessageInput{
-			//nolint:gosec // at most 10
+			//nolint:gosec // the value is at most 10
 			QueueUrl: &q.url, MaxNumberOfMessages: int32(min(max, port.MaxBatch)),
 			WaitTimeSeconds: seconds(poll), VisibilityTimeout: seconds(visibility),
 			MessageSystemAttributeNames: []types.MessageSystemAttributeName{
@@ -277,7 +277,7 @@ func (q *Queue) depth(ctx context.Context, url string) (port.Depth, error) {
 
 // seconds rounds up: a message never comes earlier than asked for.
 func seconds(d time.Duration) int32 {
-	return int32((d + time.Second - 1) / time.Second) //nolint:gosec // at most 12 hours
+	return int32((d + time.Second - 1) / time.Second) //nolint:gosec // the value is at most 12 hours
 }
 
 // failed gives the port's meaning to an error of the SDK.

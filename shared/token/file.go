@@ -18,7 +18,7 @@ const FileName = "token-keys.json"
 // current key. One process at a time uses a data folder.
 func Open(folder string, replace bool, now core.Time) (*Keys, error) {
 	name := filepath.Join(folder, FileName)
-	data, err := os.ReadFile(name) //nolint:gosec // in the folder that the user names
+	data, err := os.ReadFile(name) //nolint:gosec // the user names the folder
 	if errors.Is(err, fs.ErrNotExist) {
 		k := New()
 		return k, write(name, k.Encode())

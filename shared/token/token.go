@@ -65,7 +65,7 @@ func Fixed(later bool) *Keys {
 	if later {
 		slices.Reverse(all)
 	}
-	all[1].Replaced = core.Time(core.Day) * 36_500 // of a time to come
+	all[1].Replaced = core.Time(core.Day) * 36_500 // a time in the future
 	return &Keys{all}
 }
 

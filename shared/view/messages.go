@@ -26,7 +26,7 @@ type Message struct {
 	Code       string    `json:"code,omitempty"`
 	Text       string    `json:"text,omitempty"`
 
-	order core.Time // what it is sorted by
+	order core.Time // sort key
 }
 
 const (
@@ -46,7 +46,7 @@ const (
 	MessageChildren = "children"
 	MessageStatus   = "status"
 	MessageAlert    = "alert"
-	MessageEnd      = "end" // to the parent of a child
+	MessageEnd      = "end" // message of a child to its parent
 )
 
 // messages of one task, as they are gathered.
@@ -153,7 +153,7 @@ func (m *messages) step(s *core.Step, d *core.StepDefinition) {
 		m.calls(s, d)
 	case s.Answers != nil:
 		for _, v := range s.Answers.Votes {
-			what := MessageAnswer // what came with an event is the application's own
+			what := MessageAnswer // The value of an event belongs to the application, so it is not shown.
 			if d.Answer != nil && d.Answer.Event == "" {
 				what = string(v.Value)
 			}

@@ -311,9 +311,10 @@ func Of(t *core.Task, def *core.Definition) Task {
 // WorkflowInfo is one workflow that orders can name.
 type WorkflowInfo struct {
 	Name string `json:"name"`
-	// of the definition that new orders get; "" if no version was ever valid
-	Hash     string   `json:"hash,omitempty"`
-	Problems []string `json:"problems,omitempty"` // of a newer file that was refused; the old version stays
+	// hash of the definition that new orders get; "" if no version was ever valid
+	Hash string `json:"hash,omitempty"`
+	// problems of a newer file that was refused; the old version stays in force
+	Problems []string `json:"problems,omitempty"`
 }
 
 // Definition is a version of a workflow: its steps, and what they come after.

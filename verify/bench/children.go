@@ -44,12 +44,12 @@ steps:
 type family struct {
 	Name     string `json:"name"`
 	Children int    `json:"children"`
-	Effects  int    `json:"effects"` // of the children together
-	// calls beyond one for each key, which an idempotent service answers from its books
+	Effects  int    `json:"effects"` // effects of all children
+	// repeated calls for a key, which an idempotent service answers from its records
 	Doubled    int     `json:"doubled"`
 	Seconds    float64 `json:"seconds"`
 	PerSecond  float64 `json:"children_per_s"`
-	LargestKB  float64 `json:"largest_document_kb"` // of the parent, of what was seen every 20 ms
+	LargestKB  float64 `json:"largest_document_kb"` // largest document of the parent, sampled every 20 ms
 	ParentDone bool    `json:"parent_processed"`
 }
 
@@ -92,7 +92,7 @@ func childrenOnce(ctx context.Context, dir, name string, n, opened int) (r famil
 	opts.Log = slog.New(slog.DiscardHandler)
 	began := time.Now()
 	for i := range opened {
-		until := n // as many effects, then it is closed
+		until := n // The engine closes after this many effects.
 		if i < opened-1 {
 			until = n * (i + 1) / opened
 		}

@@ -92,7 +92,7 @@ func main() {
 	f.IntVar(&o.routes, "routes", 300, "orders of each case of two agents for one service")
 	f.IntVar(&o.timers, "timers", 100_000, "orders that wait for the same second")
 	f.IntVar(&o.running, "running", 10_000, "running tasks for the memory and the restart")
-	cmd.AddCommand(&cobra.Command{ // what measureMemory runs as a process of its own
+	cmd.AddCommand(&cobra.Command{ // measureMemory runs this command as a process of its own.
 		Use: "memory FOLDER", Hidden: true, Args: cobra.ExactArgs(1), SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return restarted(cmd.Context(), args[0], cmd.OutOrStdout())

@@ -42,8 +42,8 @@ const routesWait = 20 * time.Second
 type doorway struct {
 	mu      sync.Mutex
 	wrong   string          // "sick", "slow", "gone"
-	calls   map[string]int  // by agent
-	effects map[string]bool // by idempotency key
+	calls   map[string]int  // calls by agent
+	effects map[string]bool // effects by idempotency key
 }
 
 func (d *doorway) operations() map[string]worker.Operations {

@@ -27,9 +27,10 @@ import (
 type figures struct {
 	Seeds  int `json:"seeds"`
 	Orders int `json:"orders"`
-	// of processor time, the garbage collector's too: per core, all checks on
-	OrdersPerS     float64        `json:"orders_per_s"`
-	OrdersPerWallS float64        `json:"orders_per_wall_s"` // by the clock, one run at a time
+	// orders per second of processor time on one core, with all checks on and garbage collection included
+	OrdersPerS float64 `json:"orders_per_s"`
+	// orders per second of elapsed time, one run at a time
+	OrdersPerWallS float64        `json:"orders_per_wall_s"`
 	FaultKinds     int            `json:"faults_kinds"`
 	FaultsKindsHit int            `json:"faults_kinds_hit"`
 	Faults         map[string]int `json:"faults"`
@@ -64,9 +65,10 @@ type figures struct {
 	Violations    int                 `json:"violations"`
 	Mutants       int                 `json:"mutants"`
 	MutantsKilled int                 `json:"mutants_killed"`
-	MutantsLeft   int                 `json:"mutants_left"` // of the list, not tried for want of time
-	Seconds       float64             `json:"seconds"`
-	violations    []string
+	// mutants of the list that were not tried because time ran out
+	MutantsLeft int     `json:"mutants_left"`
+	Seconds     float64 `json:"seconds"`
+	violations  []string
 }
 
 // absent is a cell that cannot exist.
@@ -113,7 +115,8 @@ func run(o options) error {
 		return err
 	}
 	doing := func(what string) { fmt.Fprintf(os.Stderr, "%4.0f s: %s\n", time.Since(began).Seconds(), what) }
-	back := simulate.Spacious() // until the exploration, which keeps much
+	// back restores the collector's setting before the exploration, which keeps much memory.
+	back := simulate.Spacious()
 	doing(fmt.Sprintf("%d seeds", o.seeds))
 	f.seedsOver(o.seeds)
 	fmt.Printf(

@@ -15,10 +15,10 @@ import (
 
 // Times of faults.
 const (
-	quietPatience = 10 * time.Second // for calls under way at a service to end
-	// longer than any call: what a frozen process, or one whose clock leapt, has still in hand is over
+	quietPatience = 10 * time.Second // wait until running calls at a service end
+	// longer than any call, so that the calls of a frozen process, or of one whose clock jumped, have ended
 	settleTime   = 1200 * time.Millisecond
-	fullPatience = 20 * time.Second // for a full disk to be felt
+	fullPatience = 20 * time.Second // wait until the engine notices a full disk
 )
 
 // injector carries out a plan.
@@ -193,7 +193,7 @@ func (t *injector) felt(ctx context.Context) error {
 		id := fmt.Sprint(probePrefix, len(t.probes))
 		t.probes = append(t.probes, id)
 		one, cancel := context.WithTimeout(ctx, 2*time.Second)
-		_, err := t.once.Cancel(one, id) // of an unknown order: it is remembered (P17)
+		_, err := t.once.Cancel(one, id) // The engine remembers a command to an unknown order (P17).
 		cancel()
 		if errors.Is(err, client.ErrUnavailable) {
 			return nil

@@ -15,11 +15,11 @@ import (
 
 // Size is what the engine held at one moment.
 type Size struct {
-	At         float64 `json:"at_s"` // since the first order
+	At         float64 `json:"at_s"` // time since the first order
 	Pid        int     `json:"pid"`
 	Goroutines int64   `json:"goroutines"`
 	HeapBytes  int64   `json:"heap_bytes"`
-	DataBytes  int64   `json:"data_bytes"` // of its files
+	DataBytes  int64   `json:"data_bytes"` // bytes of the engine's files
 	process.Sample
 }
 
@@ -75,7 +75,7 @@ func (g *growth) look(ctx context.Context) (Size, bool) {
 type Life struct {
 	First Size `json:"first"`
 	Last  Size `json:"last"`
-	Most  Size `json:"most"` // of each number for itself
+	Most  Size `json:"most"` // maximum of each number on its own
 }
 
 // lives are the processes that were looked at twice or more.

@@ -14,9 +14,9 @@ import (
 
 // Shares of what the operator does.
 const (
-	undoShare     = 0.3 // of stopped orders: undone, the others go on
-	againShare    = 0.3 // of undone orders: resubmitted, once
-	outdatedShare = 0.5 // of stopped orders: first a command by a view of something else
+	undoShare     = 0.3 // share of stopped orders that the operator undoes; the others continue
+	againShare    = 0.3 // share of undone orders that the operator resubmits, once each
+	outdatedShare = 0.5 // share of stopped orders that first get a command with an outdated view
 )
 
 const (

@@ -46,9 +46,9 @@ const (
 
 // processFault is one line of a plan.
 type processFault struct {
-	At   time.Duration // from the first order
+	At   time.Duration // time since the first order
 	What string
-	Who  string // the agent
+	Who  string // agent that the fault hits
 	For  time.Duration
 }
 

@@ -20,13 +20,13 @@ import (
 
 // What the network does to a call.
 const (
-	cutBefore   = "cut before the call"   // reset; the service never receives it
-	cutAfter    = "cut after the call"    // the effect, and a reset instead of the answer
-	cutWithin   = "cut within the answer" // half of it, then a reset
-	delayed     = "delayed call"          // on its way for a while, if the caller still waits then
-	held        = "held answer"           // until the caller's patience is over
-	duplicated  = "duplicated call"       // twice, at the same time
-	replayed    = "replayed call"         // once more, seconds later
+	cutBefore   = "cut before the call"   // reset, and the service never receives the call
+	cutAfter    = "cut after the call"    // the effect happens, then a reset instead of the answer
+	cutWithin   = "cut within the answer" // half of the answer, then a reset
+	delayed     = "delayed call"          // held for a while, then delivered if the caller still waits
+	held        = "held answer"           // kept until the caller times out
+	duplicated  = "duplicated call"       // delivered twice at the same time
+	replayed    = "replayed call"         // delivered again, seconds later
 	lateCall    = "late call"             // seconds later, whether a caller still waits or not
 	halfClosed  = "half-closed to agent"  // the effect, and an end of the stream instead of the answer
 	halfService = "half-closed to service"
@@ -77,14 +77,14 @@ type proxy struct {
 	name        string
 	seed        uint64
 	faultShares []share
-	longest     time.Duration // of a delay
+	longest     time.Duration // longest delay
 	faultsOff   atomic.Bool
 	ctx         context.Context
-	behind      sync.WaitGroup // calls whose callers have given up
+	behind      sync.WaitGroup // waits for calls whose callers have given up
 
 	mu     sync.Mutex
-	calls  map[string]int // by operation and key
-	counts map[string]int // by what was done
+	calls  map[string]int // number of calls, by operation and key
+	counts map[string]int // number of faults, by kind
 }
 
 // newProxy stands before the service at that URL until ctx ends.

@@ -15,17 +15,17 @@ import (
 
 // Restart is the engine coming back after a kill, in milliseconds.
 type Restart struct {
-	ReadyMS  int64  `json:"ready_ms"`             // from the start until ready
-	AtWorkMS *int64 `json:"at_work_ms,omitempty"` // from ready until a service is called
+	ReadyMS  int64  `json:"ready_ms"`             // time from the start until ready
+	AtWorkMS *int64 `json:"at_work_ms,omitempty"` // time from ready until a service is called
 }
 
 // Report is what a soak found.
 type Report struct {
 	Passed  bool    `json:"passed"`
-	Why     string  `json:"why,omitempty"` // not
+	Why     string  `json:"why,omitempty"` // reason why the run failed
 	Seed    uint64  `json:"seed"`
-	Minutes float64 `json:"minutes"` // with faults
-	Seconds float64 `json:"seconds"` // in all
+	Minutes float64 `json:"minutes"` // length of the part with faults
+	Seconds float64 `json:"seconds"` // length of the whole run
 
 	Orders           int `json:"orders"`
 	Processed        int `json:"processed"`

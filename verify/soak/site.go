@@ -27,7 +27,7 @@ type site struct {
 	dir     string
 	fleet   *services.Fleet
 	proxies map[string]*proxy
-	front   *cutListener // where the engine is reached, whichever process it is
+	front   *cutListener // address of the engine, the same for each of its processes
 	engine  *process.Process
 	agents  map[string]*process.Process
 	api     *client.Client // through the front

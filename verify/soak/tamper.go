@@ -22,7 +22,7 @@ type forgery struct {
 	name    string
 	service string
 	change  string // SQL; :order is the key's beginning
-	undone  bool   // of an undone order, not of a processed one
+	undone  bool   // The row belongs to an undone order instead of a processed one.
 }
 
 var forgeries = []forgery{

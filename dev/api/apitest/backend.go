@@ -47,16 +47,17 @@ func linked(d *core.Definition) *core.Definition {
 type Backend struct {
 	Queues interface {
 		Queue(string) (port.Queue, error)
-	} // nil: none
-	Names   []string                                    // of the queues
-	Failing map[string]error                            // by order ID: what Submit, and only Submit, answers
-	Verdict func(message.Control) (core.Verdict, error) // nil: accepts
+	} // nil means no queues
+	Names []string // names of the queues
+	// errors that Submit, and only Submit, returns, by order ID
+	Failing map[string]error
+	Verdict func(message.Control) (core.Verdict, error) // nil accepts every command
 	NotOK   bool                                        // not ready
 	HungUp  atomic.Int64                                // waits whose context was cancelled, not over
 	Damaged string                                      // order ID whose document cannot be read
 	// ID of an order that cannot be read or submitted without a panic
 	Panic  string
-	Pinned *core.Definition // by all tasks; nil: Definition
+	Pinned *core.Definition // definition of all tasks; nil means Definition
 	// the method that answers port.ErrUnavailable: "Task", "Order", "Wait", "List", "Target", "Statistics" or
 	// "Schedules"
 	Broken string

@@ -29,12 +29,12 @@ type bench struct {
 	ctx     context.Context
 	probe   Probe
 	agent   string
-	grade   core.Grade // that the requests carry
+	grade   core.Grade // grade that the requests carry
 	key     string
 	order   string
 	subject subject
-	wrong   string // what was found first
-	broken  error  // it could not be tried
+	wrong   string // first fault found; "" if none was found
+	broken  error  // reason why the trial could not run; nil if it ran
 
 	mu        sync.Mutex
 	calls     int

@@ -24,8 +24,8 @@ const (
 // Probe says what to ask of the operations, and how to look at what came of it.
 type Probe struct {
 	Do    string          // operation that has the effect; required
-	Undo  string          // operation that reverses it; "" where there is none
-	Input json.RawMessage // of the do
+	Undo  string          // operation that reverses it; "" if there is none
+	Input json.RawMessage // input of the do operation
 	// UndoInput is that of the undo; nil: the do's. It cannot hold what the do answered: an undo has
 	// to work although that answer was lost (P24).
 	UndoInput json.RawMessage
@@ -52,9 +52,9 @@ type Probe struct {
 // Trial is one thing that was tried.
 type Trial struct {
 	Name  string       `json:"name"`
-	Rule  string       `json:"rule"` // of docs/protocol.md
+	Rule  string       `json:"rule"` // name of the rule in docs/protocol.md
 	For   []core.Grade `json:"for"`
-	Wrong string       `json:"wrong,omitempty"` // "" where it went well
+	Wrong string       `json:"wrong,omitempty"` // fault found; "" if the trial passed
 }
 
 // Report is what was found.

@@ -12,8 +12,8 @@ import (
 type trial struct {
 	name         string
 	rule         string
-	grades       []core.Grade // that ask for it
-	with         core.Grade   // that the requests carry; plain ones go by the ledger
+	grades       []core.Grade // grades that require the trial
+	with         core.Grade   // grade that the requests carry; plain operations use the ledger
 	needsUndo    bool
 	needsRefusal bool
 	needsDelay   bool

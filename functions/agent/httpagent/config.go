@@ -28,9 +28,10 @@ type Agent struct {
 	Allow       Allow                `yaml:"allow" json:"allow,omitzero"`
 	Retry       worker.Retry         `yaml:"retry" json:"retry,omitzero"`
 	Breaker     worker.Breaker       `yaml:"breaker" json:"breaker,omitzero"`
-	Classify    Classify             `yaml:"classify" json:"classify,omitempty"` // for all operations
+	// classification of answers, for all operations
+	Classify Classify `yaml:"classify" json:"classify,omitempty"`
 
-	redact *redactor // nil: not completed yet
+	redact *redactor // nil until the configuration is complete
 }
 
 // Operation is how one operation is called.

@@ -16,8 +16,8 @@ import (
 
 // Options for a Service. The zero value is for ordinary use.
 type Options struct {
-	Clock    port.Clock // for dates in Retry-After; nil: the real one
-	Resolver Resolver   // nil: the system's
+	Clock    port.Clock // clock for dates in Retry-After; nil means the real one
+	Resolver Resolver   // nil means the system's
 }
 
 // Service calls one remote service. Close it when its worker has ended.

@@ -34,7 +34,7 @@ func MaxAge(where map[string]deployment.Secret) time.Duration {
 type Values struct {
 	lookup deployment.Lookup
 	where  map[string]deployment.Secret
-	values renewed.Value[map[string]string] // of where
+	values renewed.Value[map[string]string] // values of the secrets in where
 }
 
 // Environment makes Values of what the environment says. It makes no calls: secrets are read when they

@@ -18,7 +18,7 @@ import (
 // before.
 const (
 	keysAge  = 5 * time.Minute
-	freshAge = 10 * time.Second // where an order has a key that is not among them
+	freshAge = 10 * time.Second // age limit of keys if an order has a key that is not among them
 )
 
 // TokenKeys reads the keys of tokens from a secret of Secrets Manager (P39).

@@ -83,7 +83,7 @@ func Scheduled(folder string) ([]*core.Definition, error) {
 // definition by the hash of the file, while the Scheduler stores what Encode makes of it. A text
 // under a hash that is not its own could never be read again.
 func compiled(file string) (*core.Definition, error) {
-	data, err := os.ReadFile(file) //nolint:gosec // of the function's own package
+	data, err := os.ReadFile(file) //nolint:gosec // the file belongs to the function's own package
 	if err != nil {
 		return nil, fmt.Errorf("compiled workflow: %w; deploy again", err)
 	}

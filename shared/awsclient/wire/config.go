@@ -24,9 +24,9 @@ const (
 
 // Options of a client. The zero value has the defaults.
 type Options struct {
-	MaxAttempts int           // of one call, the first included
-	CallTimeout time.Duration // of one call, all its attempts together; WithCallTimeout overrides it
-	Connections int           // kept for each host
+	MaxAttempts int           // attempts of one call, the first included
+	CallTimeout time.Duration // limit of one call with all its attempts; WithCallTimeout overrides it
+	Connections int           // connections kept for each host
 	// Wrap puts something around the transport: a meter, injected faults.
 	Wrap func(http.RoundTripper) http.RoundTripper
 }

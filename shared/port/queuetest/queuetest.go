@@ -124,7 +124,7 @@ func runCase(t *testing.T, options Options, make Make, c testCase) {
 
 type testCase struct {
 	name  string
-	queue string // that it is about; "": plain
+	queue string // queue under test; "" means plain
 	run   func(s *suite, q port.Queue)
 	needs func(o Options) bool
 }

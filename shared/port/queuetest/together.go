@@ -84,7 +84,7 @@ func (s *suite) exchange(handle func(q port.Queue, deliveries []port.Delivery,
 	each := s.options.Messages / senders
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
-	stalled := time.AfterFunc(s.pollLimit(), cancel) // where no message arrives for so long
+	stalled := time.AfterFunc(s.pollLimit(), cancel) // stops the test if no message arrives for that long
 	defer stalled.Stop()
 	var mu sync.Mutex
 	received := map[string]int{}

@@ -396,7 +396,7 @@ var listCases = need(hasList, []testCase{
 			}
 		}
 		if !s.options.ListsFinished {
-			queries = queries[1:] // what is no state of an open task is an error there
+			queries = queries[1:] // A query for a final state is an error there.
 		}
 		listsAll(s, queries...)
 	}},

@@ -33,9 +33,9 @@ func lasting(f Fault) []Fault { return slices.Repeat([]Fault{f}, 100) }
 type operationUnderFaults struct {
 	name   string
 	needs  func(*suite) bool
-	before operation // nil: task "a" is created
+	before operation // if nil, task "a" is created
 	do     operation
-	after  operation // what else shows that it was carried out once
+	after  operation // operation that shows that do was carried out once
 }
 
 // faultCases: one fault of the backend is nothing that a caller sees (rules 8, 9, 10 and 23 of
@@ -84,7 +84,7 @@ func (c operationUnderFaults) cases() []testCase {
 		cases = append(cases, testCase{name: c.name + " meets a " + f.String(), needs: needs,
 			run: func(s *suite) {
 				s.same(c.before)
-				s.soon(readsDue(port.DueBucket, far, 10)) // that an index is stale is no fault
+				s.soon(readsDue(port.DueBucket, far, 10)) // A stale index is allowed, so wait for it.
 				if hasList(s) {
 					s.soon(lists(port.Query{}, 10, false))
 				}

@@ -51,8 +51,9 @@ type sequence struct {
 	*suite
 	versions map[string]int64 // stored, as far as the answers said
 	moves    map[string]int64
-	created  int     // so that no two tasks are of one millisecond, where the order is not defined
-	faults   []Fault // that the next operation meets
+	// time of the last creation; tasks of the same millisecond have no defined order, so no two share one
+	created int
+	faults  []Fault // faults of the next operation
 }
 
 // fault lets the next operation meet one.

@@ -9,8 +9,8 @@ import (
 
 const (
 	askSuffix = "-ask"
-	askMade   = " ask" // a field that no file has: the call was made
-	maxName   = 40     // as in the schema
+	askMade   = " ask" // key of a generated field, which no file can contain; it marks a call as made
+	maxName   = 40     // the schema has the same limit
 )
 
 // withAsks are the steps of the file, and before each that is asked for by a call that call (P38).

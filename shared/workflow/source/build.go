@@ -14,7 +14,7 @@ type builder struct {
 	opts   Options
 	root   *value
 	def    *core.Definition
-	steps  []field // of the file, in the order of def.Steps
+	steps  []field // steps of the file, in the order of def.Steps
 	order  *graph
 }
 

@@ -18,8 +18,8 @@ import (
 
 // File is one workflow file of a directory. Definition is nil where the file has errors.
 type File struct {
-	Name       string // in the directory
-	Workflow   string // the name that orders give, also where the file has errors; "" where it has none
+	Name       string // name of the file in the directory
+	Workflow   string // name that orders give, even if the file has errors; "" if it has no name
 	Definition *core.Definition
 	Problems   Problems
 }
@@ -64,9 +64,9 @@ type folder struct {
 	names []string
 	opts  Options
 	read  func(name string) ([]byte, error)
-	files map[string]*File  // that were read, or are being read
-	named map[string]string // the file of a workflow; nil: it was not looked for one yet
-	trail []string          // the files that are being read, each for the one before it
+	files map[string]*File  // files that were read or are being read
+	named map[string]string // file of each workflow; nil until it is first needed
+	trail []string          // files being read, each needed by the one before it
 }
 
 // load reads a file of the folder once.

@@ -19,10 +19,10 @@ const (
 	MaxFile    = 1 << 20 // bytes
 	MaxSteps   = 1000
 	maxLine    = 10_000  // bytes
-	maxTokens  = 200_000 // of YAML
-	maxFields  = 2000    // of one mapping
-	maxNesting = 100     // of lists and mappings
-	maxValues  = 50_000  // after aliases are replaced by what they stand for
+	maxTokens  = 200_000 // tokens of YAML
+	maxFields  = 2000    // fields of one mapping
+	maxNesting = 100     // depth of lists and mappings
+	maxValues  = 50_000  // values after aliases are resolved
 )
 
 // read parses YAML into a tree with positions; nil where it cannot be read.

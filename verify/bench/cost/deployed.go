@@ -71,14 +71,14 @@ const (
 // deployed is a deployment in one process.
 type deployed struct {
 	options
-	steps  *meter.Meter // what the deployment is billed
-	app    *meter.Meter // what the application's own calls are billed
+	steps  *meter.Meter // meter of the deployment's bill
+	app    *meter.Meter // meter of the application's own calls
 	store  *dynamo.Store
-	client *dynamodb.Client // counts nothing
+	client *dynamodb.Client // client whose calls are not metered
 	tables dynamo.Tables
-	ready  *memory.Queues // to look into without a call
+	ready  *memory.Queues // queues read directly, so that no call is counted
 
-	queues     *sqs.Queues // the actors'
+	queues     *sqs.Queues // queues of the actors
 	outside    *sqs.Queues // the application's
 	scheduler  *scheduler.Scheduler
 	agents     map[string]lambdaevent.Handle

@@ -21,10 +21,10 @@ import (
 type options struct {
 	orders, scheduler, agent int           // orders to measure; messages in a batch
 	reported                 bool          // the orders name a reply-to
-	finished                 bool          // finished orders stand in the index
-	agents                   bool          // an agent for each step, and not one for all
-	eight                    bool          // eight steps, and not four
-	wait                     core.Duration // of a step after the second one; 0: there is none
+	finished                 bool          // Finished orders are in the index.
+	agents                   bool          // Each step has its own agent instead of one for all.
+	eight                    bool          // eight steps instead of four
+	wait                     core.Duration // length of a wait after the second step; 0 means no wait
 	answer                   bool          // a step after the second one is an approval
 	children                 bool          // a step after the second one has a child order for each item
 	progress                 bool          // the third step reports its progress
@@ -57,7 +57,8 @@ func measure(ctx context.Context, endpoint string, o options) (cost.Shape, error
 	}
 	defer w.close()
 	m := &measuring{deployed: w, invocations: map[string]int{}, took: map[string]time.Duration{}}
-	if err := m.pass(ctx, 1); err != nil { // what only the first order ever does
+	// The first order does work that later ones do not, so it is not measured.
+	if err := m.pass(ctx, 1); err != nil {
 		return cost.Shape{}, err
 	}
 	w.steps.Reset()

@@ -102,7 +102,7 @@ func freePorts(n int) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer l.Close() // at the end, so that each port is another one
+		defer l.Close() // Listeners close only when all are open, so that all ports differ.
 		_, port, err := net.SplitHostPort(l.Addr().String())
 		if err != nil {
 			return nil, err
