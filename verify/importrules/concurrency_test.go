@@ -80,7 +80,7 @@ var suites = []string{"dev/api/apitest", "functions/agent/agenttest", "shared/po
 
 // unguarded are the functions that start goroutines without port.Guard, with the reason.
 var unguarded = map[string]string{
-	"cmd/stepkeeper/internal/cli/agenttry.go start":    "its process ends with the one command",
+	"cmd/stepkeeper/internal/author/agenttry.go start": "its process ends with the one command",
 	"cmd/stepkeeper/internal/cli/report.go waitForAll": "its process ends with the one command",
 	"cmd/stepkeeper/internal/cli/smoke.go wait":        "its process ends with the one command",
 	"dev/api/stream.go submitStream":                   "readLines guards each line",

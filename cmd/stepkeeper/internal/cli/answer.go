@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -24,7 +25,7 @@ type answerOptions struct {
 	token string // names the step and who answers
 }
 
-func newAnswer(a *App) *cobra.Command {
+func newAnswer(a *app.App) *cobra.Command {
 	o := &answerOptions{orderCommand: orderCommand{app: a, action: bulk.Action{Command: "answer"}}}
 	cmd := &cobra.Command{
 		Use:   "answer ID [STEP] VALUE",
@@ -44,12 +45,12 @@ func newAnswer(a *App) *cobra.Command {
 			"  stepkeeper answer order-1001 customer-bought '{\"invoice\":4711}' --event",
 		Args: func(cmd *cobra.Command, given []string) error {
 			if o.token != "" {
-				return args(cobra.ExactArgs(2), "an order and the value, since the token says the step")(cmd,
+				return app.Args(cobra.ExactArgs(2), "an order and the value, since the token says the step")(cmd,
 					given)
 			}
-			return args(cobra.ExactArgs(3), "an order, a step, and the value")(cmd, given)
+			return app.Args(cobra.ExactArgs(3), "an order, a step, and the value")(cmd, given)
 		},
-		ValidArgsFunction: a.completeStep(nil),
+		ValidArgsFunction: a.CompleteStep(nil),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			o.ids, o.value = given[:1], given[len(given)-1]
 			if o.token == "" {
@@ -97,7 +98,7 @@ func runAnswer(ctx context.Context, o *answerOptions) error {
 
 // one sends the value: as a text to an approval, as JSON to an event if it is JSON.
 func (o *answerOptions) one(ctx context.Context, c *client.Client, id string) (verdictLine, error) {
-	ctx, cancel := o.app.bounded(ctx, defaultTimeout)
+	ctx, cancel := o.app.Bounded(ctx, app.DefaultTimeout)
 	defer cancel()
 	task, err := c.Get(ctx, id)
 	if err != nil {

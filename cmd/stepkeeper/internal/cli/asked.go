@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
 )
 
@@ -20,7 +21,7 @@ type askedOptions struct {
 	done   string // participle of the command
 }
 
-func newUndo(a *App) *cobra.Command {
+func newUndo(a *app.App) *cobra.Command {
 	return newAsked(a, askedOptions{doubt: "Give up %s and undo all that was done?", done: "undone"},
 		"undo", "", "Give up orders in Error and undo what they did",
 		"Every step that was ever attempted is undone, in reverse order. An order past its point of no\n"+
@@ -28,7 +29,7 @@ func newUndo(a *App) *cobra.Command {
 		"  stepkeeper undo order-1001\n  stepkeeper undo order-1001 order-1002 --yes")
 }
 
-func newClose(a *App) *cobra.Command {
+func newClose(a *app.App) *cobra.Command {
 	return newAsked(a, askedOptions{signed: true, doubt: "End %s as it stands, for good?", done: "closed"},
 		"close", " --reason TEXT", "End orders in Error as they stand",
 		"For an order that was settled by hand, or that nothing can go on with. Its steps keep their "+
@@ -39,7 +40,7 @@ func newClose(a *App) *cobra.Command {
 		"  stepkeeper close order-1001 --reason \"refunded by hand, ticket 4711\"")
 }
 
-func newErase(a *App) *cobra.Command {
+func newErase(a *app.App) *cobra.Command {
 	return newAsked(a, askedOptions{signed: true,
 		doubt: "Remove the content, inputs and outputs of %s, for good?", done: "erased"},
 		"erase", " --reason TEXT", "Remove what ended orders hold of people's data",
@@ -54,7 +55,7 @@ func newErase(a *App) *cobra.Command {
 		"  stepkeeper erase order-1001 --reason \"the customer asked for it, ticket 4711\"")
 }
 
-func newAsked(a *App, o askedOptions, name, rest, short, long, example string) *cobra.Command {
+func newAsked(a *app.App, o askedOptions, name, rest, short, long, example string) *cobra.Command {
 	o.app, o.action = a, bulk.Action{Command: name}
 	cmd := o.orderCmd(name+" ID..."+rest, short, long, example,
 		func(ctx context.Context) error { return runAsked(ctx, &o) })
@@ -85,7 +86,7 @@ func runAsked(ctx context.Context, o *askedOptions) error {
 		if len(o.ids) > 1 {
 			what = fmt.Sprintf("%d orders (%s, …)", len(o.ids), what)
 		}
-		ok, err := o.app.confirm(fmt.Sprintf(o.doubt, what), o.action.Command, "nothing was "+o.done)
+		ok, err := confirm(o.app, fmt.Sprintf(o.doubt, what), o.action.Command, "nothing was "+o.done)
 		if err != nil || !ok {
 			return err
 		}

@@ -35,12 +35,17 @@ func TestBackup(t *testing.T) {
 	if err := os.WriteFile(keys, []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var got backupReport
+	type report struct {
+		File  string
+		Bytes int64
+		Keys  string
+	}
+	var got report
 	r = call{}.run(t, "backup", to+"3", "--data", data, "--output", "json")
 	r.want(t, failure.OK)
 	info, err := os.Stat(to + "3")
 	if err != nil || json.Unmarshal([]byte(r.out), &got) != nil ||
-		got != (backupReport{to + "3", info.Size(), keys}) {
+		got != (report{to + "3", info.Size(), keys}) {
 		t.Errorf("%s (%v)", r.out, err)
 	}
 }

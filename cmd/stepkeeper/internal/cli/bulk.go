@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
@@ -20,7 +21,7 @@ import (
 )
 
 type bulkOptions struct {
-	app      *App
+	app      *app.App
 	where    map[string]string
 	action   bulk.Action
 	pace     bulk.Pace
@@ -30,7 +31,7 @@ type bulkOptions struct {
 	yes      bool
 }
 
-func newBulk(a *App) *cobra.Command {
+func newBulk(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bulk",
 		Short: "Send one command to many orders",
@@ -48,7 +49,7 @@ func newBulk(a *App) *cobra.Command {
 			": all that is said must hold. Those in Error are\n" +
 			"meant unless it says another state. Nothing said selects nothing.",
 		Args: cobra.ArbitraryArgs,
-		RunE: group,
+		RunE: app.Group,
 	}
 	for _, name := range bulk.Commands {
 		cmd.AddCommand(newBulkCommand(a, name))
@@ -67,7 +68,7 @@ var bulkHelp = map[string]struct{ rest, short string }{
 	"close":    {"", "End many orders in Error as they stand"},
 }
 
-func newBulkCommand(a *App, name string) *cobra.Command {
+func newBulkCommand(a *app.App, name string) *cobra.Command {
 	o := &bulkOptions{app: a, action: bulk.Action{Command: name}}
 	help := bulkHelp[name]
 	cmd := &cobra.Command{
@@ -78,7 +79,7 @@ func newBulkCommand(a *App, name string) *cobra.Command {
 		Example: "  stepkeeper bulk " + name + strings.Replace(help.rest, "STEP happened|not-happened|undone",
 			"charge-payment not-happened",
 			1) + " --where step=charge-payment,code=http-503 --reason \"the bank was down\" --dry-run",
-		Args: args(cobra.NoArgs, "no arguments, only flags"),
+		Args: app.Args(cobra.NoArgs, "no arguments, only flags"),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if name == "resolve" {
 				o.action.Step, o.action.Fact = given[0], core.Fact(given[1])
@@ -87,7 +88,7 @@ func newBulkCommand(a *App, name string) *cobra.Command {
 		},
 	}
 	if name == "resolve" {
-		cmd.Args = args(cobra.ExactArgs(2), "a step, and what happened")
+		cmd.Args = app.Args(cobra.ExactArgs(2), "a step, and what happened")
 	}
 	f := cmd.Flags()
 	f.StringToStringVar(&o.where, "where", nil, "which orders (`KEY=VALUE,...`): "+strings.Join(bulk.Keys,
@@ -113,7 +114,7 @@ func newBulkCommand(a *App, name string) *cobra.Command {
 	return cmd
 }
 
-func newBulkContinue(a *App) *cobra.Command {
+func newBulkContinue(a *app.App) *cobra.Command {
 	o := &bulkOptions{app: a}
 	return &cobra.Command{
 		Use:   "continue FILE",
@@ -121,10 +122,10 @@ func newBulkContinue(a *App) *cobra.Command {
 		Long: "Go on with a list of orders where it was left, at its own pace. Its canary comes first, " +
 			"where it was not fixed.",
 		Example: "  stepkeeper bulk continue bulk-20261124-101500-k3f9.jsonl",
-		Args:    args(cobra.ExactArgs(1), "the file of a list"),
+		Args:    app.Args(cobra.ExactArgs(1), "the file of a list"),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			o.file = given[0]
-			c, err := a.client(cmd.Context())
+			c, err := a.Client(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -144,16 +145,16 @@ func runBulk(ctx context.Context, o *bulkOptions) error {
 		return failure.Wrap(err, failure.Usage, "see `stepkeeper bulk "+o.action.Command+" --help`",
 			"nothing was sent")
 	}
-	c, err := o.app.client(ctx)
+	c, err := o.app.Client(ctx)
 	if err != nil {
 		return err
 	}
 	orders, err := bulk.Select(ctx, c, o.where, o.action)
 	if err != nil {
-		return o.app.explain(err, "list of orders")
+		return o.app.Explain(err, "list of orders")
 	}
 	if len(orders) == 0 {
-		if err := o.app.knownWorkflow(ctx, c, o.where["workflow"]); err != nil {
+		if err := o.app.KnownWorkflow(ctx, c, o.where["workflow"]); err != nil {
 			return err
 		}
 	}
@@ -213,7 +214,7 @@ func (o *bulkOptions) work(ctx context.Context, c *client.Client) error {
 func (o *bulkOptions) report(r *bulk.Report) error {
 	a := o.app
 	if a.JSON() {
-		if err := a.printLine(r); err != nil {
+		if err := a.PrintLine(r); err != nil {
 			return err
 		}
 	} else {
@@ -265,7 +266,7 @@ func (o *bulkOptions) printPlan(orders []bulk.Order, whole bool) error {
 	if a.JSON() {
 		for i := 0; i < len(orders) && whole; i++ {
 			d := &orders[i]
-			if err := a.printLine(planLine{d.OrderID, o.action.Command, d.Result == "", d.Would,
+			if err := a.PrintLine(planLine{d.OrderID, o.action.Command, d.Result == "", d.Would,
 				true}); err != nil {
 				return err
 			}
@@ -297,6 +298,6 @@ func (o *bulkOptions) confirmed(orders []bulk.Order) (bool, error) {
 	if err := o.printPlan(orders, false); err != nil {
 		return false, err
 	}
-	return o.app.confirm(fmt.Sprintf("Send %s to %s?", o.action.Command, view.Count(len(orders), "order")),
+	return confirm(o.app, fmt.Sprintf("Send %s to %s?", o.action.Command, view.Count(len(orders), "order")),
 		"bulk "+o.action.Command, "nothing was sent")
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/author"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
@@ -21,7 +23,7 @@ import (
 
 // orderCommand is what all commands to orders have in common.
 type orderCommand struct {
-	app    *App
+	app    *app.App
 	action bulk.Action
 	ids    []string
 	id     string // ID of the command; "" makes one (P5)
@@ -31,13 +33,13 @@ type orderCommand struct {
 
 // verdictLine is one answer with --output json: one on each line.
 type verdictLine struct {
-	OrderID  string       `json:"orderId"`
-	Command  string       `json:"command"` // cancel, undo, resubmit, resolve, move, close, erase
-	Accepted bool         `json:"accepted"`
-	Reason   string       `json:"reason,omitempty"`
-	DryRun   bool         `json:"dryRun,omitempty"` // nothing was sent
-	Report   *simulated   `json:"simulated,omitempty"`
-	Exit     failure.Code `json:"exit"` // what the exit code would be for this order alone
+	OrderID  string            `json:"orderId"`
+	Command  string            `json:"command"` // cancel, undo, resubmit, resolve, move, close, erase
+	Accepted bool              `json:"accepted"`
+	Reason   string            `json:"reason,omitempty"`
+	DryRun   bool              `json:"dryRun,omitempty"` // nothing was sent
+	Report   *author.Simulated `json:"simulated,omitempty"`
+	Exit     failure.Code      `json:"exit"` // what the exit code would be for this order alone
 }
 
 // orderCmd makes the cobra command of a command that takes the IDs of several orders.
@@ -45,8 +47,8 @@ func (o *orderCommand) orderCmd(use, short, long, example string,
 	run func(context.Context) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short, Long: long, Example: example,
-		Args:              args(cobra.MinimumNArgs(1), "the ID of an order, or several"),
-		ValidArgsFunction: o.app.completeOrders(-1),
+		Args:              app.Args(cobra.MinimumNArgs(1), "the ID of an order, or several"),
+		ValidArgsFunction: o.app.CompleteOrders(-1),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			o.ids = given
 			return run(cmd.Context())
@@ -127,7 +129,7 @@ func sender(by string) string {
 // checkOrders checks the orders' IDs, and the flags that belong to one order only.
 func (o *orderCommand) checkOrders() error {
 	for _, id := range o.ids {
-		if err := checkID(id); err != nil {
+		if err := app.CheckID(id); err != nil {
 			return err
 		}
 	}
@@ -143,7 +145,7 @@ func (o *orderCommand) checkOrders() error {
 }
 
 // confirm asks; what is not done is an error.
-func (a *App) confirm(question, what, not string) (bool, error) {
+func confirm(a *app.App, question, what, not string) (bool, error) {
 	ok, err := a.Streams.Confirm(question)
 	if err != nil {
 		return false, failure.Wrap(err, failure.General, "", "%s", what)
@@ -157,7 +159,7 @@ func (a *App) confirm(question, what, not string) (bool, error) {
 // each sends the command to each order and prints its verdict. The worst exit code is that of the command.
 func (o *orderCommand) each(ctx context.Context,
 	send func(ctx context.Context, c *client.Client, id string) (verdictLine, error)) error {
-	c, err := o.app.client(ctx)
+	c, err := o.app.Client(ctx)
 	if err != nil {
 		return err
 	}
@@ -165,7 +167,7 @@ func (o *orderCommand) each(ctx context.Context,
 	for _, id := range o.ids {
 		line, err := send(ctx, c, id)
 		if err != nil {
-			f := o.app.explain(err, "order "+id)
+			f := o.app.Explain(err, "order "+id)
 			if f.Code != failure.Refused && f.Code != failure.NotFound {
 				return f
 			}
@@ -186,7 +188,7 @@ func (o *orderCommand) each(ctx context.Context,
 // nothing.
 func (o *orderCommand) send(ctx context.Context, c *client.Client, id string,
 	opts ...client.CommandOption) (verdictLine, error) {
-	ctx, cancel := o.app.bounded(ctx, defaultTimeout)
+	ctx, cancel := o.app.Bounded(ctx, app.DefaultTimeout)
 	defer cancel()
 	task, err := c.Get(ctx, id)
 	if err != nil {
@@ -231,7 +233,7 @@ func (o *orderCommand) print(id string, line verdictLine) error {
 	line.OrderID, line.Command, line.DryRun = id, o.action.Command, o.dryRun
 	line.Accepted = line.Exit == failure.OK
 	if a.JSON() {
-		return a.printLine(line)
+		return a.PrintLine(line)
 	}
 	style, rest, name := a.Streams.Style(), "", line.Command
 	if o.dryRun {
@@ -253,7 +255,7 @@ type cancelOptions struct {
 	unknown bool // cancels an order that has not arrived too
 }
 
-func newCancel(a *App) *cobra.Command {
+func newCancel(a *app.App) *cobra.Command {
 	o := &cancelOptions{orderCommand: orderCommand{app: a, action: bulk.Action{Command: "cancel"},
 		number: -1}}
 	cmd := o.orderCmd("cancel ID...", "Stop orders and undo what they did",
@@ -272,13 +274,13 @@ func runCancel(ctx context.Context, o *cancelOptions) error {
 	}
 	return o.each(ctx, func(ctx context.Context, c *client.Client, id string) (verdictLine, error) {
 		if o.unknown {
-			ctx, cancel := o.app.bounded(ctx, defaultTimeout)
+			ctx, cancel := o.app.Bounded(ctx, app.DefaultTimeout)
 			defer cancel()
 			return verdictOf(o.action.Send(ctx, c, id, 0, o.id))
 		}
 		line, err := o.send(ctx, c, id)
 		if errors.Is(err, client.ErrNotFound) {
-			f := o.app.explain(err, "order "+id)
+			f := o.app.Explain(err, "order "+id)
 			f.Do = "check the ID; to keep an order from running that has not arrived yet, add --unknown"
 			return line, f
 		}

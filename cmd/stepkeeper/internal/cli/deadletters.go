@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/journal"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
@@ -18,7 +19,7 @@ import (
 )
 
 type deadLetterOptions struct {
-	app    *App
+	app    *app.App
 	action string // redrive or discard
 	client.Handling
 	number int  // look: of messages
@@ -27,7 +28,7 @@ type deadLetterOptions struct {
 	yes    bool
 }
 
-func newDeadLetters(a *App) *cobra.Command {
+func newDeadLetters(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dead-letters",
 		Short: "Look at messages that were given up, redrive or discard them",
@@ -42,7 +43,7 @@ func newDeadLetters(a *App) *cobra.Command {
 			"for half a minute\n" +
 			"at most. So one that another operator looks at is not found.",
 		Args: cobra.ArbitraryArgs,
-		RunE: group,
+		RunE: app.Group,
 	}
 	cmd.AddCommand(newDeadLettersList(a), newDeadLettersLook(a),
 		newHandling(a, "redrive", "Send messages back to the queue that they came from",
@@ -59,7 +60,7 @@ func newDeadLetters(a *App) *cobra.Command {
 	return cmd
 }
 
-func newDeadLettersList(a *App) *cobra.Command {
+func newDeadLettersList(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List the queues, and how many messages each holds",
@@ -68,12 +69,12 @@ func newDeadLettersList(a *App) *cobra.Command {
 			"was sent. Messages are kept for 14 days. With --output json it writes JSON Lines: one queue " +
 			"on each line.",
 		Example: "  stepkeeper dead-letters list --stack shop",
-		Args:    args(cobra.NoArgs, "no arguments, only flags"),
+		Args:    app.Args(cobra.NoArgs, "no arguments, only flags"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runDeadLettersList(cmd.Context(), a) },
 	}
 }
 
-func newDeadLettersLook(a *App) *cobra.Command {
+func newDeadLettersLook(a *app.App) *cobra.Command {
 	o := &deadLetterOptions{app: a}
 	cmd := &cobra.Command{
 		Use:   "look QUEUE",
@@ -85,7 +86,7 @@ func newDeadLettersLook(a *App) *cobra.Command {
 			"With --output json it writes JSON Lines: one message on each line.",
 		Example: "  stepkeeper dead-letters look requests-payment\n  stepkeeper dead-letters look " +
 			"quarantine --number 50 --body",
-		Args: args(cobra.ExactArgs(1), "a queue"),
+		Args: app.Args(cobra.ExactArgs(1), "a queue"),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			o.Queue = given[0]
 			return runDeadLettersLook(cmd.Context(), o)
@@ -96,7 +97,7 @@ func newDeadLettersLook(a *App) *cobra.Command {
 	return cmd
 }
 
-func newHandling(a *App, action, short, long string) *cobra.Command {
+func newHandling(a *app.App, action, short, long string) *cobra.Command {
 	o := &deadLetterOptions{app: a, action: action}
 	cmd := &cobra.Command{
 		Use:   action + " QUEUE [ID...] --reason TEXT",
@@ -111,7 +112,7 @@ func newHandling(a *App, action, short, long string) *cobra.Command {
 			" replies --all --reason \"the table was throttled\" --dry-run\n" +
 			"  stepkeeper dead-letters " + action +
 			" quarantine 5fea7756-0ea4-451a-a703-a558b933e274 --reason \"the workflow was missing\"",
-		Args: args(cobra.MinimumNArgs(1), "a queue, and IDs of messages or --all"),
+		Args: app.Args(cobra.MinimumNArgs(1), "a queue, and IDs of messages or --all"),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			o.Queue, o.IDs = given[0], given[1:]
 			return runHandling(cmd.Context(), o)
@@ -131,29 +132,29 @@ func newHandling(a *App, action, short, long string) *cobra.Command {
 }
 
 // explainQueue is explain for what is asked of a queue.
-func (a *App) explainQueue(err error, queue string) *failure.Error {
+func explainQueue(a *app.App, err error, queue string) *failure.Error {
 	if errors.Is(err, client.ErrNotFound) {
-		return failure.Wrap(err, failure.NotFound, "list them with `"+a.program()+" dead-letters list`",
+		return failure.Wrap(err, failure.NotFound, "list them with `"+a.Program()+" dead-letters list`",
 			"queue %s", queue)
 	}
-	return a.explain(err, "dead letters of "+queue)
+	return a.Explain(err, "dead letters of "+queue)
 }
 
-func runDeadLettersList(ctx context.Context, a *App) error {
-	ctx, cancel := a.bounded(ctx, defaultTimeout)
+func runDeadLettersList(ctx context.Context, a *app.App) error {
+	ctx, cancel := a.Bounded(ctx, app.DefaultTimeout)
 	defer cancel()
-	c, err := a.client(ctx)
+	c, err := a.Client(ctx)
 	if err != nil {
 		return err
 	}
 	all, err := c.DeadLetterQueues(ctx)
 	if err != nil {
-		return a.explain(err, "list of queues")
+		return a.Explain(err, "list of queues")
 	}
 	rows := make([][]string, 0, len(all))
 	for _, q := range all {
 		if a.JSON() {
-			if err := a.printLine(q); err != nil {
+			if err := a.PrintLine(q); err != nil {
 				return err
 			}
 			continue
@@ -188,15 +189,15 @@ func runDeadLettersLook(ctx context.Context, o *deadLetterOptions) error {
 		return failure.New(failure.Usage, "give a number of 1 to 1000", "--number %d is out of range",
 			o.number)
 	}
-	ctx, cancel := a.bounded(ctx, defaultTimeout)
+	ctx, cancel := a.Bounded(ctx, app.DefaultTimeout)
 	defer cancel()
-	c, err := a.client(ctx)
+	c, err := a.Client(ctx)
 	if err != nil {
 		return err
 	}
 	all, err := c.DeadLetters(ctx, o.Queue, o.number)
 	if err != nil {
-		return a.explainQueue(err, o.Queue)
+		return explainQueue(a, err, o.Queue)
 	}
 	for i := range all {
 		if err := o.show(&all[i]); err != nil {
@@ -219,7 +220,7 @@ func (o *deadLetterOptions) show(l *client.DeadLetter) error {
 		} else if o.body {
 			line.Base64 = body
 		}
-		return a.printLine(line)
+		return a.PrintLine(line)
 	}
 	out := a.Streams.Out
 	fmt.Fprintf(out, "%s  %s\n", a.Streams.Style().Bold(l.ID), whose(l))
@@ -259,7 +260,7 @@ func runHandling(ctx context.Context, o *deadLetterOptions) error {
 	a := o.app
 	o.By = sender(o.By)
 	if o.All == (len(o.IDs) > 0) {
-		return failure.New(failure.Usage, "look at them with `"+a.program()+" dead-letters look "+o.Queue+
+		return failure.New(failure.Usage, "look at them with `"+a.Program()+" dead-letters look "+o.Queue+
 			"`, then give IDs, or --all", "say which messages of %s are meant", o.Queue)
 	}
 	if strings.TrimSpace(o.Reason) == "" {
@@ -269,7 +270,7 @@ func runHandling(ctx context.Context, o *deadLetterOptions) error {
 		return failure.New(failure.Usage, "give 0.001 to 1000, or leave it out",
 			"--rate 0 handles no message, and nothing was done")
 	}
-	c, err := a.client(ctx)
+	c, err := a.Client(ctx)
 	if err != nil {
 		return err
 	}
@@ -296,10 +297,10 @@ func runHandling(ctx context.Context, o *deadLetterOptions) error {
 		do = c.Discard
 	}
 	if err := do(ctx, o.Handling); err != nil {
-		return a.explainQueue(err, o.Queue)
+		return explainQueue(a, err, o.Queue)
 	}
 	if reported == 0 {
-		return failure.New(failure.NotFound, "look at it with `"+a.program()+" dead-letters list`",
+		return failure.New(failure.NotFound, "look at it with `"+a.Program()+" dead-letters list`",
 			"no message of %s is to be seen, and nothing was done", o.Queue)
 	}
 	if code != failure.OK {
@@ -324,7 +325,7 @@ func (o *deadLetterOptions) confirmed(ctx context.Context, c *client.Client) (bo
 	if o.All {
 		all, err := c.DeadLetterQueues(ctx)
 		if err != nil {
-			return false, a.explainQueue(err, o.Queue)
+			return false, explainQueue(a, err, o.Queue)
 		}
 		which = "all messages"
 		for _, q := range all {
@@ -333,7 +334,7 @@ func (o *deadLetterOptions) confirmed(ctx context.Context, c *client.Client) (bo
 			}
 		}
 	}
-	return a.confirm(fmt.Sprintf("%s%s %s of %s?", strings.ToUpper(o.action[:1]), o.action[1:], which,
+	return confirm(a, fmt.Sprintf("%s%s %s of %s?", strings.ToUpper(o.action[:1]), o.action[1:], which,
 		o.Queue), "dead-letters "+o.action, "nothing was done")
 }
 
@@ -350,7 +351,7 @@ func (o *deadLetterOptions) print(h client.Handled, reported *int, code *failure
 		*code = failure.Worst(*code, failure.Refused)
 	}
 	if o.app.JSON() {
-		return o.app.printLine(h)
+		return o.app.PrintLine(h)
 	}
 	text := string(h.Result)
 	if h.To != "" && h.Result == client.Redriven {
@@ -366,5 +367,5 @@ func (o *deadLetterOptions) print(h client.Handled, reported *int, code *failure
 		text += ": " + h.Text
 	}
 	_, err := fmt.Fprintf(o.app.Streams.Out, "%s: %s\n", h.ID, render.Clean(text))
-	return written(err)
+	return app.Written(err)
 }

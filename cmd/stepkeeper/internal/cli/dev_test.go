@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
 	"github.com/stepkeeper/stepkeeper/demo/runner"
@@ -87,7 +88,7 @@ func TestDevTakesTheProject(t *testing.T) {
 		return nil
 	}}.run(t, "dev").want(t, failure.OK)
 	if got.Data != "data" || got.Workflows != "workflows" || got.Agents != "agents.yaml" ||
-		got.Listen != strings.TrimPrefix(DefaultServer, "http://") {
+		got.Listen != strings.TrimPrefix(app.DefaultServer, "http://") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -390,8 +391,8 @@ func TestDevRunsForReal(t *testing.T) {
 	s.Out = out
 	done := make(chan failure.Code, 1)
 	go func() {
-		a := New(s, func(string) string { return "" })
-		done <- a.Execute(ctx, []string{
+		a := app.New(s, func(string) string { return "" })
+		done <- a.Execute(ctx, Root(a), []string{
 			"dev", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--workflows", shipped, "--agents",
 			agents, "--log-level", "error",
 		})
@@ -433,7 +434,7 @@ func TestDemo(t *testing.T) {
 		var got runner.Options
 		x := call{demo: func(_ context.Context, o runner.Options) (runner.Report, error) {
 			got = o
-			if files, err := workflowFiles([]string{o.Workflows}, source.Options{}); err != nil ||
+			if files, err := source.LoadDir(o.Workflows, source.Options{}); err != nil ||
 				len(files) != 1 {
 				t.Errorf("the built-in workflow is not there: %v %v", files, err)
 			}

@@ -7,11 +7,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 )
 
-func newDoctor(a *App) *cobra.Command {
+func newDoctor(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
 		Short: "Check a server or a stack, and say what to do about what is wrong",
@@ -31,28 +32,28 @@ func newDoctor(a *App) *cobra.Command {
 			"mostly for want of a permission, is `unknown` and no fault.",
 		Example: "  stepkeeper doctor\n  stepkeeper doctor --stack Shop\n  stepkeeper doctor --stack Shop " +
 			"--output json",
-		Args: args(cobra.NoArgs, "no arguments, only flags"),
+		Args: app.Args(cobra.NoArgs, "no arguments, only flags"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd.Context(), a) },
 	}
 }
 
-func runDoctor(ctx context.Context, a *App) error {
-	ctx, cancel := a.bounded(ctx, defaultTimeout)
+func runDoctor(ctx context.Context, a *app.App) error {
+	ctx, cancel := a.Bounded(ctx, app.DefaultTimeout)
 	defer cancel()
-	c, err := a.client(ctx)
+	c, err := a.Client(ctx)
 	if err != nil {
 		return err
 	}
 	checks, err := c.Checks(ctx)
 	if err != nil {
-		return a.explain(err, "its checks")
+		return a.Explain(err, "its checks")
 	}
 	failed := 0
 	for _, check := range checks {
 		if check.Result == client.CheckFailed {
 			failed++
 		}
-		if err := a.printCheck(check); err != nil {
+		if err := printCheck(a, check); err != nil {
 			return err
 		}
 	}
@@ -63,9 +64,9 @@ func runDoctor(ctx context.Context, a *App) error {
 }
 
 // printCheck writes one line, and one for the fix.
-func (a *App) printCheck(c client.Check) error {
+func printCheck(a *app.App, c client.Check) error {
 	if a.JSON() {
-		return a.printLine(c)
+		return a.PrintLine(c)
 	}
 	style := a.Streams.Style()
 	result := string(c.Result)
@@ -81,5 +82,5 @@ func (a *App) printCheck(c client.Check) error {
 	if err == nil && c.Fix != "" {
 		_, err = fmt.Fprintf(a.Streams.Out, "         fix: %s\n", render.Clean(c.Fix))
 	}
-	return written(err)
+	return app.Written(err)
 }

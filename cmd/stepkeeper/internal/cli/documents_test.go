@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -259,7 +260,7 @@ func checkCommand(file string, words []string) error {
 // parseCommand parses a command line with the real tree of commands.
 func parseCommand(given []string, complete bool) error {
 	s, _ := streams.Test(false)
-	tree := New(s, os.Getenv).Root()
+	tree := Root(app.New(s, os.Getenv))
 	tree.InitDefaultHelpCmd()
 	tree.InitDefaultCompletionCmd()
 	cmd, rest, err := tree.Find(given)

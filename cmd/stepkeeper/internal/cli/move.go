@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/author"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 )
@@ -17,7 +19,7 @@ type moveOptions struct {
 	seeds int // number of seeds to simulate it with first; 0 means no simulation
 }
 
-func newMove(a *App) *cobra.Command {
+func newMove(a *app.App) *cobra.Command {
 	o := &moveOptions{orderCommand: orderCommand{app: a, action: bulk.Action{Command: "move"}}}
 	cmd := o.orderCmd("move ID... --definition latest|HASH",
 		"Pin orders to another definition of their workflow",
@@ -62,9 +64,9 @@ func runMove(ctx context.Context, o *moveOptions) error {
 
 // one moves an order, if the simulation that was asked for finds nothing wrong.
 func (o *moveOptions) one(ctx context.Context, c *client.Client, id string) (line verdictLine, err error) {
-	var report *simulated
+	var report *author.Simulated
 	if o.seeds > 0 {
-		report, err = o.app.simulateMove(ctx, c, id, o.action.Definition, o.seeds)
+		report, err = author.SimulateMove(o.app, ctx, c, id, o.action.Definition, o.seeds)
 		var f *failure.Error
 		if errors.As(err, &f) && f.Code == failure.NotProcessed {
 			return verdictLine{Report: report, Exit: f.Code,

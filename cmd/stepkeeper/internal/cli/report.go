@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
@@ -141,13 +142,13 @@ func (r *report) unattended(l submitLine) {
 	for _, u := range l.Unattended {
 		if !r.reported[u.Queue] && !r.app.JSON() {
 			r.reported[u.Queue] = true
-			r.app.warnUnattended([]view.Unattended{u})
+			r.app.WarnUnattended([]view.Unattended{u})
 		}
 	}
 }
 
 func (r *report) line(l submitLine) {
-	if err := r.app.printLine(l); err != nil && r.writeFail == nil {
+	if err := r.app.PrintLine(l); err != nil && r.writeFail == nil {
 		r.writeFail = err
 	}
 }
@@ -185,7 +186,7 @@ func (r *report) waitForAll(ctx context.Context, c *client.Client) error {
 			id := r.taken[i].OrderID // only ended changes it, and only its own
 			task, err := c.Wait(within, id)
 			if err != nil {
-				return r.app.explain(err, "order "+id)
+				return r.app.Explain(err, "order "+id)
 			}
 			r.ended(i, *task)
 			return nil
@@ -193,7 +194,7 @@ func (r *report) waitForAll(ctx context.Context, c *client.Client) error {
 	}
 	err := all.Wait()
 	if ctx.Err() != nil {
-		return r.app.explain(ctx.Err(), "end of the orders")
+		return r.app.Explain(ctx.Err(), "end of the orders")
 	}
 	return err
 }
@@ -303,7 +304,7 @@ func (r *report) sum() {
 		return
 	}
 	parts = parts[:0]
-	for _, state := range taskStates {
+	for _, state := range app.TaskStates {
 		add(r.states[state], string(state))
 	}
 	fmt.Fprintf(out, "%d ended: %s\n", len(r.taken), strings.Join(parts, ", "))

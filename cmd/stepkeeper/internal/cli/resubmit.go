@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -29,7 +30,7 @@ type resubmitOptions struct {
 	input    string // STEP=FILE
 }
 
-func newResubmit(a *App) *cobra.Command {
+func newResubmit(a *app.App) *cobra.Command {
 	o := &resubmitOptions{orderCommand: orderCommand{app: a, action: bulk.Action{Command: "resubmit"}}}
 	cmd := o.orderCmd("resubmit ID...", "Go on with orders in Error, or start undone ones again",
 		"An order in Error goes on where it stopped: forward, or with its undo. A Compensated order starts\n"+
@@ -114,10 +115,7 @@ type resolveOptions struct {
 	output string // file with what the step returned
 }
 
-// stepOutput is a flag of resolve; --output is the format of what a command prints.
-const stepOutput = "step-output"
-
-func newResolve(a *App) *cobra.Command {
+func newResolve(a *app.App) *cobra.Command {
 	o := &resolveOptions{orderCommand: orderCommand{app: a, action: bulk.Action{Command: "resolve"}}}
 	cmd := &cobra.Command{
 		Use:   "resolve ID STEP happened|not-happened|undone",
@@ -132,8 +130,8 @@ func newResolve(a *App) *cobra.Command {
 			"output. An order, or a step, that is being undone takes none.",
 		Example: "  stepkeeper resolve order-1001 charge-payment happened\n" +
 			"  stepkeeper resolve order-1001 charge-payment happened --step-output charged.json",
-		Args:              args(cobra.ExactArgs(3), "an order, a step, and what happened"),
-		ValidArgsFunction: a.completeStep(facts()),
+		Args:              app.Args(cobra.ExactArgs(3), "an order, a step, and what happened"),
+		ValidArgsFunction: a.CompleteStep(facts()),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			o.ids, o.action.Step, o.action.Fact = given[:1], given[1], core.Fact(given[2])
 			return runResolve(cmd.Context(), o)
@@ -142,7 +140,7 @@ func newResolve(a *App) *cobra.Command {
 	o.numberFlag(cmd)
 	o.senderFlags(cmd)
 	o.idFlag(cmd)
-	cmd.Flags().StringVar(&o.output, stepOutput, "",
+	cmd.Flags().StringVar(&o.output, app.StepOutput, "",
 		"what the step returned, where it happened: a `file` with a JSON value; - reads standard input")
 	return cmd
 }

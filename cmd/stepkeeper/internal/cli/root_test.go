@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
 )
@@ -23,7 +24,7 @@ func commands(t *testing.T) []*cobra.Command {
 			walk(sub)
 		}
 	}
-	walk(New(s, os.Getenv).Root())
+	walk(Root(app.New(s, os.Getenv)))
 	if len(all) < 18 {
 		t.Fatalf("only %d commands", len(all))
 	}
@@ -254,7 +255,7 @@ func TestVersion(t *testing.T) {
 	if flag := (call{}).run(t, "--version"); flag != reported {
 		t.Errorf("--version: %+v, version: %+v", flag, reported)
 	}
-	built := Version{Version: "v1.2.3", Commit: "abc", Time: "2026-01-02T03:04:05Z", Go: "go1.26",
+	built := app.Version{Version: "v1.2.3", Commit: "abc", Time: "2026-01-02T03:04:05Z", Go: "go1.26",
 		Platform: "linux/amd64"}
 	if got := built.String(); got != "stepkeeper v1.2.3\ncommit abc (2026-01-02T03:04:05Z)\ngo1.26 "+
 		"linux/amd64\n" {
@@ -277,7 +278,7 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 	c := call{out: full{}, in: orderLine("o-9", "")}
 	for _, line := range strings.Split(strings.TrimSpace(printing), "\n") {
 		for _, flags := range [][]string{{"--output", "json"}, {}} {
-			c.env = map[string]string{ServerVariable: serve(t, filled()).URL}
+			c.env = map[string]string{app.ServerVariable: serve(t, filled()).URL}
 			r := c.run(t, append(strings.Fields(line), flags...)...)
 			if r.code != failure.General || !strings.Contains(r.err, "the output could not be written") {
 				t.Errorf("%s %v: %+v", line, flags, r)

@@ -10,11 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-func newSchedules(a *App) *cobra.Command {
+func newSchedules(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schedules",
 		Short: "List workflows that start by the clock: next, last and skipped starts",
@@ -24,25 +25,25 @@ func newSchedules(a *App) *cobra.Command {
 			"With --output json it writes JSON Lines: one workflow on each line, with its last 20 starts " +
 			"and skipped times.",
 		Example: "  stepkeeper schedules\n  stepkeeper schedules --output json",
-		Args:    args(cobra.NoArgs, "no arguments"),
+		Args:    app.Args(cobra.NoArgs, "no arguments"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runSchedules(cmd.Context(), a) },
 	}
 }
 
-func runSchedules(ctx context.Context, a *App) error {
-	ctx, cancel := a.bounded(ctx, defaultTimeout)
+func runSchedules(ctx context.Context, a *app.App) error {
+	ctx, cancel := a.Bounded(ctx, app.DefaultTimeout)
 	defer cancel()
-	c, err := a.client(ctx)
+	c, err := a.Client(ctx)
 	if err != nil {
 		return err
 	}
 	all, err := c.Schedules(ctx)
 	if err != nil {
-		return a.explain(err, "list of schedules")
+		return a.Explain(err, "list of schedules")
 	}
 	if a.JSON() {
 		for i := range all {
-			if err := a.printLine(all[i]); err != nil {
+			if err := a.PrintLine(all[i]); err != nil {
 				return err
 			}
 		}

@@ -8,13 +8,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/internal/cost"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
 type showOptions struct {
-	app      *App
+	app      *app.App
 	id       string
 	messages bool
 }
@@ -30,7 +31,7 @@ type shown struct {
 	Later    []render.Advice `json:"later,omitempty"` // with the times from which they would be accepted
 }
 
-func newShow(a *App) *cobra.Command {
+func newShow(a *app.App) *cobra.Command {
 	o := &showOptions{app: a}
 	cmd := &cobra.Command{
 		Use:   "show ID",
@@ -47,8 +48,8 @@ func newShow(a *App) *cobra.Command {
 			"wakes, statuses with their numbers, and whether its end was reported. --output json has both.",
 		Example: "  stepkeeper show order-1001\n  stepkeeper show order-1001 --messages\n  " +
 			"stepkeeper show order-1001 --output json",
-		Args:              args(cobra.ExactArgs(1), "the ID of an order"),
-		ValidArgsFunction: a.completeOrders(1),
+		Args:              app.Args(cobra.ExactArgs(1), "the ID of an order"),
+		ValidArgsFunction: a.CompleteOrders(1),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			o.id = given[0]
 			return runShow(cmd.Context(), o)
@@ -59,61 +60,61 @@ func newShow(a *App) *cobra.Command {
 }
 
 func runShow(ctx context.Context, o *showOptions) error {
-	task, err := o.app.get(ctx, o.id)
+	task, err := taskOf(o.app, ctx, o.id)
 	if err != nil {
 		return err
 	}
-	order, err := o.app.submitted(ctx, o.id)
+	order, err := submitted(o.app, ctx, o.id)
 	if err != nil {
 		return err
 	}
 	receipt, priced := cost.ReceiptOf(&task, order)
 	if !o.app.JSON() {
-		page := o.app.page()
+		page := o.app.Page()
 		page.Order, page.Messages = order, o.messages
 		if priced {
 			page.Receipt = receipt.Text()
 		}
 		page.Task(o.app.Streams.Out, task)
 		if task.Unchecked != "" {
-			o.app.warn(task.Unchecked)
+			o.app.Warn(task.Unchecked)
 		}
 		return nil
 	}
 	doc := shown{Task: task, Order: order, Timeline: view.Timeline(task),
-		Next: render.Next(task, o.app.program()), Later: render.Later(task, o.app.program())}
+		Next: render.Next(task, o.app.Program()), Later: render.Later(task, o.app.Program())}
 	if priced {
 		doc.Receipt = &receipt
 	}
 	if doc.Next == nil {
 		doc.Next = []render.Advice{}
 	}
-	return o.app.printJSON(doc)
+	return o.app.PrintJSON(doc)
 }
 
-// get reads one task.
-func (a *App) get(ctx context.Context, id string) (view.Task, error) {
-	if err := checkID(id); err != nil {
+// taskOf reads one task.
+func taskOf(a *app.App, ctx context.Context, id string) (view.Task, error) {
+	if err := app.CheckID(id); err != nil {
 		return view.Task{}, err
 	}
-	ctx, cancel := a.bounded(ctx, defaultTimeout)
+	ctx, cancel := a.Bounded(ctx, app.DefaultTimeout)
 	defer cancel()
-	c, err := a.client(ctx)
+	c, err := a.Client(ctx)
 	if err != nil {
 		return view.Task{}, err
 	}
 	task, err := c.Get(ctx, id)
 	if err != nil {
-		return view.Task{}, a.explain(err, "order "+id)
+		return view.Task{}, a.Explain(err, "order "+id)
 	}
 	return *task, nil
 }
 
 // submitted reads an order as it was submitted; nil where a cancel came before it, or its record has expired.
-func (a *App) submitted(ctx context.Context, id string) (json.RawMessage, error) {
-	ctx, cancel := a.bounded(ctx, defaultTimeout)
+func submitted(a *app.App, ctx context.Context, id string) (json.RawMessage, error) {
+	ctx, cancel := a.Bounded(ctx, app.DefaultTimeout)
 	defer cancel()
-	c, err := a.client(ctx)
+	c, err := a.Client(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +123,7 @@ func (a *App) submitted(ctx context.Context, id string) (json.RawMessage, error)
 		return nil, nil
 	}
 	if err != nil {
-		return nil, a.explain(err, "order "+id)
+		return nil, a.Explain(err, "order "+id)
 	}
 	return order, nil
 }

@@ -2,14 +2,11 @@ package cli
 
 import (
 	"encoding/json"
-	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
-	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
-	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
 // TestWrongWorkflows: the command finds each wrong workflow that ships as an example, with the number of
@@ -190,25 +187,4 @@ func TestWrongWorkflowsForPrograms(t *testing.T) {
 			t.Errorf("report %+v", r)
 		}
 	})
-}
-
-// TestReportThisToUs: a rule that no workflow and no service can break is Stepkeeper's own.
-func TestReportThisToUs(t *testing.T) {
-	sc := simulate.Scenario{Definition: simulate.Drawn(1)}
-	for _, format := range []string{outputText, outputJSON} {
-		s, b := streams.Test(false)
-		o := &simulateOptions{app: New(s, func(string) string { return "" }), scene: sc}
-		o.app.output = format
-		err := o.played(&simulate.Result{Violation: &simulate.Violation{Invariant: "P16",
-			Text: "the Supervisor claimed step a"}}, 1, 0)
-		if f := (*failure.Error)(nil); !errors.As(err, &f) || f.Code != failure.NotProcessed {
-			t.Errorf("%s: %v", format, err)
-		}
-		for _, want := range []string{"report this to us", "Stepkeeper itself does",
-			"https://github.com/stepkeeper/stepkeeper/issues"} {
-			if !strings.Contains(b.Out.String(), want) {
-				t.Errorf("%s: %q is missing:\n%s", format, want, b.Out.String())
-			}
-		}
-	}
 }

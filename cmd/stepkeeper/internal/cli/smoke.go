@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/source"
@@ -32,7 +33,7 @@ const smokeContent = `{"customer":{"id":"smoke","name":"Smoke Test","email":"smo
 	`"payment":{"card":"tok_visa_1"},"shipTo":{"name":"Smoke Test","street":"1 Main Street","city":"Berlin","country":"DE"}}`
 
 type smokeOptions struct {
-	app      *App
+	app      *app.App
 	orders   int
 	workflow string
 	file     string
@@ -64,7 +65,7 @@ type smokeProblem struct {
 	What    string `json:"what"`
 }
 
-func newSmoke(a *App) *cobra.Command {
+func newSmoke(a *app.App) *cobra.Command {
 	o := &smokeOptions{app: a}
 	cmd := &cobra.Command{
 		Use:   "smoke",
@@ -81,7 +82,7 @@ func newSmoke(a *App) *cobra.Command {
 			"and which of its queues nothing takes from.",
 		Example: "  stepkeeper smoke --stack Shop\n  stepkeeper smoke --stack Shop --orders 200 " +
 			"--workflow booking --order booking.json",
-		Args: args(cobra.NoArgs, "no arguments, only flags"),
+		Args: app.Args(cobra.NoArgs, "no arguments, only flags"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("within") { // an emulator on one machine ends a few orders in a second
 				o.within = 5*time.Minute + time.Duration(o.orders)*time.Second
@@ -162,16 +163,16 @@ func runSmoke(ctx context.Context, o *smokeOptions) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.within)
 	defer cancel()
-	ctx, quiet := o.app.reportOutages(ctx)
+	ctx, quiet := o.app.ReportOutages(ctx)
 	defer quiet()
-	c, err := o.app.patientClient(ctx)
+	c, err := o.app.PatientClient(ctx)
 	if err != nil {
 		return err
 	}
-	o.app.warnOfRoom(ctx)
-	unattended := o.app.unattended(ctx, c, o.workflow)
+	warnOfRoom(o.app, ctx)
+	unattended := o.app.Unattended(ctx, c, o.workflow)
 	if !o.app.JSON() {
-		o.app.warnUnattended(unattended)
+		o.app.WarnUnattended(unattended)
 	}
 	s := &smoke{smokeOptions: o, client: c, contents: contents, report: smokeReport{
 		Workflow: o.workflow, Orders: o.orders, Ends: map[core.State]int{}, Problems: []smokeProblem{},
@@ -186,18 +187,18 @@ func runSmoke(ctx context.Context, o *smokeOptions) error {
 	s.wait(ctx)
 	s.report.Total = time.Since(begun).Seconds()
 	if ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return o.app.explain(ctx.Err(), "smoke test")
+		return o.app.Explain(ctx.Err(), "smoke test")
 	}
 	return s.print()
 }
 
 // warnOfRoom says, before the first order, where a deployment's functions cannot all run in its account:
 // throttled batches look like faults of the agents.
-func (a *App) warnOfRoom(ctx context.Context) {
-	if a.stack == "" {
+func warnOfRoom(a *app.App, ctx context.Context) {
+	if a.Stack == "" {
 		return
 	}
-	room, err := a.stackRoom(ctx, a.stack, a.stackOptions())
+	room, err := a.StackRoom(ctx, a.Stack, a.StackOptions())
 	switch {
 	case err != nil:
 		fmt.Fprintf(a.Streams.Err,
@@ -210,7 +211,7 @@ func (a *App) warnOfRoom(ctx context.Context) {
 				"  fix: ask for a higher quota (Service Quotas: AWS Lambda, Concurrent "+
 				"executions), or lower "+
 				"MaxConcurrency and deploy again\n",
-			a.Streams.Style().Bad("warning"), a.stack, room)
+			a.Streams.Style().Bad("warning"), a.Stack, room)
 	}
 }
 
@@ -228,11 +229,11 @@ func (s *smoke) submit(ctx context.Context) error {
 		}
 	}, func(r client.Result) {
 		if r.Err != nil && refused == nil {
-			refused = s.app.explain(r.Err, "order "+r.OrderID)
+			refused = s.app.Explain(r.Err, "order "+r.OrderID)
 		}
 	})
 	if err != nil {
-		return s.app.explain(err, "orders of the smoke test")
+		return s.app.Explain(err, "orders of the smoke test")
 	}
 	return refused
 }
@@ -328,7 +329,7 @@ func (s *smoke) print() error {
 	slices.SortFunc(s.report.Problems,
 		func(a, b smokeProblem) int { return strings.Compare(a.OrderID, b.OrderID) })
 	if s.app.JSON() {
-		if err := s.app.printJSON(s.report); err != nil {
+		if err := s.app.PrintJSON(s.report); err != nil {
 			return err
 		}
 	} else {
@@ -356,7 +357,7 @@ func (s *smoke) show() {
 		fmt.Fprintf(s.app.Streams.Err, "%s: %s\n", p.OrderID, style.Bad(render.Clean(p.What)))
 	}
 	var ends []string
-	for _, state := range taskStates {
+	for _, state := range app.TaskStates {
 		if n := r.Ends[state]; n > 0 {
 			ends = append(ends, fmt.Sprintf("%d %s", n, state))
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/source"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -20,14 +21,14 @@ import (
 )
 
 type submitOptions struct {
-	app      *App
+	app      *app.App
 	files    []string // "-" is standard input
 	wait     bool
 	workflow string // set: the records are bare orders
 	id       string
 }
 
-func newSubmit(a *App) *cobra.Command {
+func newSubmit(a *app.App) *cobra.Command {
 	o := &submitOptions{app: a}
 	cmd := &cobra.Command{
 		Use:   "submit FILE|-...",
@@ -44,7 +45,7 @@ func newSubmit(a *App) *cobra.Command {
 			"With --output json it writes JSON Lines: one answer for each record.",
 		Example: "  stepkeeper submit orders.jsonl\n  stepkeeper submit --wait order.json\n  echo " +
 			"'{\"total\":12}' | stepkeeper submit --workflow order --id order-1001 -",
-		Args: args(cobra.MinimumNArgs(1), "a file with orders, or - for standard input"),
+		Args: app.Args(cobra.MinimumNArgs(1), "a file with orders, or - for standard input"),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			o.files = given
 			return runSubmit(cmd.Context(), o)
@@ -57,7 +58,7 @@ func newSubmit(a *App) *cobra.Command {
 	f.BoolVar(&o.wait, "wait", false, "wait for the end of every order; exit code 6 unless all are Processed")
 	f.StringVar(&o.workflow, "workflow", "", "the records are bare orders for this workflow (`name`)")
 	f.StringVar(&o.id, "id", "", "the `ID` of the one bare order")
-	_ = cmd.RegisterFlagCompletionFunc("workflow", a.completeWorkflowNames)
+	_ = cmd.RegisterFlagCompletionFunc("workflow", a.CompleteWorkflowNames)
 	return cmd
 }
 
@@ -86,15 +87,15 @@ func runSubmit(ctx context.Context, o *submitOptions) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	ctx, cancel := o.app.patient(ctx)
+	ctx, cancel := o.app.Patient(ctx)
 	defer cancel()
-	c, err := o.app.patientClient(ctx)
+	c, err := o.app.PatientClient(ctx)
 	if err != nil {
 		return err
 	}
 	s := &submission{submitOptions: o, report: newReport(o), places: map[int]place{}}
-	if o.app.stack != "" {
-		s.unattended = o.app.unattendedOnce(ctx, c)
+	if o.app.Stack != "" {
+		s.unattended = o.app.UnattendedOnce(ctx, c)
 	}
 	defer s.report.close()
 	if o.app.Streams.ErrIsTerminal() {
@@ -102,7 +103,7 @@ func runSubmit(ctx context.Context, o *submitOptions) error {
 	}
 	// SubmitAll ends only after the source has ended or failed, so s.err is safe to read then.
 	if err := c.SubmitAll(ctx, s.orders, s.answered); err != nil {
-		return s.interrupted(o.app.explain(err, "submission"))
+		return s.interrupted(o.app.Explain(err, "submission"))
 	}
 	if s.err != nil {
 		return s.interrupted(s.err)
@@ -122,7 +123,7 @@ func (o *submitOptions) check() error {
 			return failure.New(failure.Usage, "add --workflow NAME, or write orderId into the order",
 				"--id is for a bare order")
 		}
-		if err := checkID(o.id); err != nil {
+		if err := app.CheckID(o.id); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,4 @@
-package cli
+package app
 
 import (
 	"fmt"
@@ -41,7 +41,8 @@ func ReadVersion() Version {
 	return v
 }
 
-func newVersion(a *App) *cobra.Command {
+// NewVersion returns the command version.
+func NewVersion(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version, the commit and the Go release",
@@ -52,10 +53,10 @@ func newVersion(a *App) *cobra.Command {
 
 func runVersion(a *App, v Version) error {
 	if a.JSON() {
-		return a.printJSON(v)
+		return a.PrintJSON(v)
 	}
 	_, err := fmt.Fprint(a.Streams.Out, v)
-	return written(err)
+	return Written(err)
 }
 
 // String is the text form, also of --version.

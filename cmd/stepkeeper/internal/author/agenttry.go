@@ -1,4 +1,4 @@
-package cli
+package author
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/functions/agent/agenttest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -22,7 +23,7 @@ import (
 )
 
 type agentTryOptions struct {
-	app     *App
+	app     *app.App
 	name    string
 	command []string
 	probe   agenttest.Probe
@@ -34,7 +35,7 @@ type agentTryOptions struct {
 	wait    time.Duration
 }
 
-func newAgentTry(a *App) *cobra.Command {
+func newAgentTry(a *app.App) *cobra.Command {
 	o := &agentTryOptions{app: a}
 	cmd := &cobra.Command{
 		Use:   "test NAME [-- COMMAND...]",
@@ -55,7 +56,7 @@ func newAgentTry(a *App) *cobra.Command {
 		Example: "  stepkeeper agent test coats --do hang --undo give-back --input " +
 			"'{\"coat\":\"red\"}' \\\n" +
 			"    --effects 'curl -s localhost:9000/count?key=$KEY' --earns idempotent -- python agent.py",
-		Args: args(cobra.MinimumNArgs(1), "the agent's name, and after -- the command that starts it"),
+		Args: app.Args(cobra.MinimumNArgs(1), "the agent's name, and after -- the command that starts it"),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			o.name, o.command = given[0], given[1:]
 			return runAgentTry(cmd.Context(), o)
@@ -220,7 +221,7 @@ func (o *agentTryOptions) start(url string, stop context.CancelCauseFunc) (end f
 // print prints what was found, and fails where it is less than was asked for.
 func (o *agentTryOptions) print(r agenttest.Report) error {
 	if o.app.JSON() {
-		if err := o.app.printJSON(r); err != nil {
+		if err := o.app.PrintJSON(r); err != nil {
 			return err
 		}
 	} else {

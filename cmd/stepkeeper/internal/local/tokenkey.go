@@ -1,10 +1,11 @@
-package cli
+package local
 
 import (
 	"io"
 
 	"github.com/spf13/cobra"
 
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/token"
@@ -13,7 +14,8 @@ import (
 // maxTokenKeys is more than the keys of tokens take.
 const maxTokenKeys = 64 << 10
 
-func newTokenKey(a *App) *cobra.Command {
+// NewTokenKey returns the command token-key.
+func NewTokenKey(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "token-key",
 		Short: "Replace the key of the tokens that answer a step, of a stack on AWS",
@@ -26,7 +28,7 @@ func newTokenKey(a *App) *cobra.Command {
 			"text |\n" +
 			"    stepkeeper token-key |\n" +
 			"    aws secretsmanager put-secret-value --secret-id ARN --secret-string file:///dev/stdin",
-		Args: args(cobra.NoArgs, "no arguments: it reads the standard input"),
+		Args: app.Args(cobra.NoArgs, "no arguments: it reads the standard input"),
 		RunE: func(*cobra.Command, []string) error {
 			text, err := io.ReadAll(io.LimitReader(a.Streams.In, maxTokenKeys))
 			if err != nil {
@@ -39,7 +41,7 @@ func newTokenKey(a *App) *cobra.Command {
 						token.FileName, "%v", err)
 			}
 			_, err = a.Streams.Out.Write(keys.Replace(core.TimeOf(a.Now())).Encode())
-			return written(err)
+			return app.Written(err)
 		},
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package app
 
 import (
 	"context"
@@ -17,8 +17,8 @@ import (
 // A command that a person waits for soon reports that no server answers; one that carries many orders,
 // or watches, outlives a restart of the server.
 const (
-	quickAttempts = 3
-	quickPatience = 2 * time.Second
+	QuickAttempts = 3
+	QuickPatience = 2 * time.Second
 	longAttempts  = 100
 	longPatience  = time.Minute
 )
@@ -26,14 +26,14 @@ const (
 // endpointVariable leads to an emulator of AWS, as everywhere in the project.
 const endpointVariable = "STEPKEEPER_ENDPOINT"
 
-// client connects to the server or the stack for a command that is answered at once. A server is
+// Client connects to the server or the stack for a command that is answered at once. A server is
 // sent nothing yet; a stack is asked for its outputs.
-func (a *App) client(ctx context.Context) (*client.Client, error) {
-	return a.connect(ctx, client.WithRetry(quickAttempts, quickPatience))
+func (a *App) Client(ctx context.Context) (*client.Client, error) {
+	return a.connect(ctx, client.WithRetry(QuickAttempts, QuickPatience))
 }
 
-// patientClient is for a command that outlives a restart of the server; its context comes from patient.
-func (a *App) patientClient(ctx context.Context) (*client.Client, error) {
+// PatientClient is for a command that outlives a restart of the server; its context comes from patient.
+func (a *App) PatientClient(ctx context.Context) (*client.Client, error) {
 	return a.connect(ctx, client.WithRetry(longAttempts, longPatience))
 }
 
@@ -48,15 +48,15 @@ type outage struct {
 	over  bool
 }
 
-// patient bounds a command that has no time limit of its own, and reports each outage while it runs.
-func (a *App) patient(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := a.bounded(ctx, 0)
-	ctx, quiet := a.reportOutages(ctx)
+// Patient bounds a command that has no time limit of its own, and reports each outage while it runs.
+func (a *App) Patient(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := a.Bounded(ctx, 0)
+	ctx, quiet := a.ReportOutages(ctx)
 	return ctx, func() { quiet(); cancel() }
 }
 
-// reportOutages reports each outage that the requests of the returned context meet, until quiet is called.
-func (a *App) reportOutages(ctx context.Context) (traced context.Context, quiet func()) {
+// ReportOutages reports each outage that the requests of the returned context meet, until quiet is called.
+func (a *App) ReportOutages(ctx context.Context) (traced context.Context, quiet func()) {
 	o := &outage{app: a}
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn: func(string) { o.awaited() },
@@ -89,18 +89,18 @@ func (o *outage) report() {
 		return // connected just now
 	}
 	name, silent, _ := o.app.reached()
-	o.app.warn(name + " cannot be reached, trying again; " + silent)
+	o.app.Warn(name + " cannot be reached, trying again; " + silent)
 }
 
 func (a *App) connect(ctx context.Context, option client.Option) (*client.Client, error) {
-	if a.stack != "" {
-		c, err := a.openStack(ctx, a.stack, a.stackOptions(), option)
+	if a.Stack != "" {
+		c, err := a.OpenStack(ctx, a.Stack, a.StackOptions(), option)
 		if err != nil {
 			return nil, a.noStack(err)
 		}
 		return c, nil
 	}
-	c, err := a.dial(a.Server(), option)
+	c, err := a.Dial(a.Server(), option)
 	if err != nil {
 		return nil, failure.Wrap(err, failure.Usage,
 			"give the address of a running `stepkeeper dev`, like --server "+DefaultServer,
@@ -109,7 +109,8 @@ func (a *App) connect(ctx context.Context, option client.Option) (*client.Client
 	return c, nil
 }
 
-func (a *App) stackOptions() aws.Options {
+// StackOptions returns how to reach the stack.
+func (a *App) StackOptions() aws.Options {
 	return aws.Options{Region: a.region, Endpoint: a.Getenv(endpointVariable)}
 }
 
@@ -119,21 +120,21 @@ func (a *App) noStack(err error) *failure.Error {
 	case errors.Is(err, aws.ErrNoStack):
 		return failure.Wrap(err, failure.NotFound,
 			"check the name, --region, and whose credentials these are: `aws sts get-caller-identity`",
-			"stack %s", a.stack)
+			"stack %s", a.Stack)
 	case errors.Is(err, client.ErrInvalid):
 		return failure.Wrap(err, failure.Usage, "name it with --region, or set AWS_REGION", "stack %s",
-			a.stack)
+			a.Stack)
 	case errors.Is(err, client.ErrConnection), errors.Is(err, context.DeadlineExceeded),
 		errors.Is(err, client.ErrForbidden), errors.Is(err, context.Canceled):
-		return a.explain(err, "stack "+a.stack)
+		return a.Explain(err, "stack "+a.Stack)
 	}
 	return failure.Wrap(err, failure.General, "", "the stack cannot be used")
 }
 
 // reached names what the commands talk to, and what to do when it does not answer.
 func (a *App) reached() (name, silent, slow string) {
-	if a.stack != "" {
-		return "the stack " + a.stack, "check the network, --region, and AWS_ENDPOINT_URL if it is set",
+	if a.Stack != "" {
+		return "the stack " + a.Stack, "check the network, --region, and AWS_ENDPOINT_URL if it is set",
 			"give it more time with --timeout; if that does not help, look at the alarms of its queues " +
 				"and functions"
 	}
@@ -142,9 +143,9 @@ func (a *App) reached() (name, silent, slow string) {
 		start + "give it more time with --timeout"
 }
 
-// explain turns what the client answers into an error with an exit code and an advice. what is
+// Explain turns what the client answers into an error with an exit code and an advice. what is
 // what the command was about: "order order-1001".
-func (a *App) explain(err error, what string) *failure.Error {
+func (a *App) Explain(err error, what string) *failure.Error {
 	var f *failure.Error
 	if errors.As(err, &f) {
 		return f
@@ -194,7 +195,7 @@ func (a *App) undecided(u *client.Undecided) *failure.Error {
 }
 
 func (a *App) kind() string {
-	if a.stack != "" {
+	if a.Stack != "" {
 		return "the stack"
 	}
 	return "the server"
@@ -202,7 +203,7 @@ func (a *App) kind() string {
 
 // log names the log that has more about an internal failure.
 func (a *App) log() string {
-	if a.stack != "" {
+	if a.Stack != "" {
 		return "the logs of the stack's functions say more"
 	}
 	return "the server's log says more"
@@ -210,8 +211,8 @@ func (a *App) log() string {
 
 // look is what to do about an order that is not there.
 func (a *App) look() string {
-	do := fmt.Sprintf("check the ID, or look for it with `%s list`", a.program())
-	if a.stack != "" {
+	do := fmt.Sprintf("check the ID, or look for it with `%s list`", a.Program())
+	if a.Stack != "" {
 		do += "; one that was queued just now is there in a moment"
 	}
 	return do

@@ -1,4 +1,4 @@
-package cli
+package author
 
 import (
 	"os"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/internal/cost"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -13,7 +14,7 @@ import (
 )
 
 type costOptions struct {
-	app     *App
+	app     *app.App
 	file    string // a workflow of the user's
 	steps   int    // instead of a file
 	agents  int    // deployed agents; 0 means those of the workflow
@@ -23,7 +24,8 @@ type costOptions struct {
 	sweep   bool   // only the comparison of the Supervisor's intervals
 }
 
-func newCost(a *App) *cobra.Command {
+// NewCost returns the command cost.
+func NewCost(a *app.App) *cobra.Command {
 	o := &costOptions{app: a}
 	cmd := &cobra.Command{
 		Use:   "cost [FILE]",
@@ -52,7 +54,7 @@ func newCost(a *App) *cobra.Command {
 			}
 			return runCost(o)
 		},
-		ValidArgsFunction: completeWorkflowFiles,
+		ValidArgsFunction: app.CompleteWorkflowFiles,
 	}
 	f := cmd.Flags()
 	f.IntVar(&o.steps, "steps", 0, "`number` of steps of an order, instead of a file")
@@ -111,7 +113,7 @@ func runCost(o *costOptions) error {
 		}
 	}
 	if o.app.JSON() {
-		return o.app.printJSON(report)
+		return o.app.PrintJSON(report)
 	}
 	if o.sweep {
 		return cost.WriteSweeps(o.app.Streams.Out, report)

@@ -1,4 +1,4 @@
-package cli
+package local
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/dev/sqlite"
 	"github.com/stepkeeper/stepkeeper/shared/token"
@@ -21,7 +22,8 @@ type backupReport struct {
 	Keys  string `json:"keys,omitempty"` // file of token keys, which the backup does not hold
 }
 
-func newBackup(a *App) *cobra.Command {
+// NewBackup returns the command backup.
+func NewBackup(a *app.App) *cobra.Command {
 	var data string
 	cmd := &cobra.Command{
 		Use:   "backup FILE",
@@ -41,7 +43,7 @@ func newBackup(a *App) *cobra.Command {
 			"  cp monday.db restored/" + sqlite.FileName + "\n" +
 			"  cp -p data/" + token.FileName + " restored/\n" +
 			"  stepkeeper dev --data restored",
-		Args: args(cobra.ExactArgs(1), "one argument, the file to be written"),
+		Args: app.Args(cobra.ExactArgs(1), "one argument, the file to be written"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := sqlite.Backup(cmd.Context(), data, args[0])
 			switch {
@@ -57,7 +59,7 @@ func newBackup(a *App) *cobra.Command {
 					"look at the space for the file, and at the health of the server: `stepkeeper doctor`",
 					"there is no backup")
 			}
-			return a.printBackup(data, backupReport{File: args[0], Bytes: n})
+			return printBackup(a, data, backupReport{File: args[0], Bytes: n})
 		},
 	}
 	cmd.Flags().StringVar(&data, "data", "data", "`folder` of the state of `stepkeeper dev`")
@@ -65,19 +67,19 @@ func newBackup(a *App) *cobra.Command {
 	return cmd
 }
 
-func (a *App) printBackup(data string, r backupReport) error {
+func printBackup(a *app.App, data string, r backupReport) error {
 	if keys := filepath.Join(data, token.FileName); isFile(keys) {
 		r.Keys = keys
 	}
 	if a.JSON() {
-		return a.printLine(r)
+		return a.PrintLine(r)
 	}
 	_, err := fmt.Fprintf(a.Streams.Out, "%s: %d bytes, complete and checked\n", r.File, r.Bytes)
 	if err == nil && r.Keys != "" {
 		_, err = fmt.Fprintf(a.Streams.Out,
 			"keep %s too: it has the keys of the links that answer a step, and the backup does not\n", r.Keys)
 	}
-	return written(err)
+	return app.Written(err)
 }
 
 func isFile(name string) bool {

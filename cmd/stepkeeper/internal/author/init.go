@@ -1,4 +1,4 @@
-package cli
+package author
 
 import (
 	"errors"
@@ -9,12 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/scaffold"
 )
 
 type initOptions struct {
-	app       *App
+	app       *app.App
 	dir       string
 	path      string // of the Go module
 	moduleDir string
@@ -26,7 +27,8 @@ type projectWritten struct {
 	Files  []string `json:"files"`
 }
 
-func newInit(a *App) *cobra.Command {
+// NewInit returns the command init.
+func NewInit(a *app.App) *cobra.Command {
 	o := &initOptions{app: a, dir: "."}
 	cmd := &cobra.Command{
 		Use:   "init [DIR]",
@@ -37,7 +39,7 @@ func newInit(a *App) *cobra.Command {
 			"that folder\n" +
 			"runs it. Nothing that exists is overwritten.",
 		Example: "  stepkeeper init shop\n  stepkeeper init shop --module example.com/shop",
-		Args:    args(cobra.MaximumNArgs(1), "one folder at most"),
+		Args:    app.Args(cobra.MaximumNArgs(1), "one folder at most"),
 		RunE: func(_ *cobra.Command, given []string) error {
 			if len(given) == 1 {
 				o.dir = given[0]
@@ -76,7 +78,7 @@ func runInit(o *initOptions) error {
 		return failure.Wrap(err, failure.General, "", "the project cannot be written to %s", o.dir)
 	}
 	if o.app.JSON() {
-		return o.app.printJSON(projectWritten{Folder: o.dir, Files: files})
+		return o.app.PrintJSON(projectWritten{Folder: o.dir, Files: files})
 	}
 	out := o.app.Streams.Out
 	fmt.Fprintf(out, "wrote a project to %s: %s\n\nRun it; the first two each in a terminal of its own:\n\n",

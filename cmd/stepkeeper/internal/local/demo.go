@@ -1,4 +1,4 @@
-package cli
+package local
 
 import (
 	"context"
@@ -9,13 +9,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/demo/runner"
 	"github.com/stepkeeper/stepkeeper/workflows"
 )
 
 type demoOptions struct {
-	app       *App
+	app       *app.App
 	orders    string
 	workflows string
 	report    string
@@ -23,7 +24,8 @@ type demoOptions struct {
 	keep      bool
 }
 
-func newDemo(a *App) *cobra.Command {
+// NewDemo returns the command demo.
+func NewDemo(a *app.App) *cobra.Command {
 	o := &demoOptions{app: a}
 	cmd := &cobra.Command{
 		Use:   "demo",
@@ -37,7 +39,7 @@ func newDemo(a *App) *cobra.Command {
 			"The same seed misbehaves in the same way. --report writes the figures as JSON.",
 		Example: "  stepkeeper demo\n  stepkeeper demo --orders my-orders.jsonl --seed 7 " +
 			"--report report.json",
-		Args: args(cobra.NoArgs, "no arguments, only flags"),
+		Args: app.Args(cobra.NoArgs, "no arguments, only flags"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), o) },
 	}
 	f := cmd.Flags()
@@ -85,7 +87,7 @@ func runDemo(ctx context.Context, o *demoOptions) error {
 			return failure.Wrap(err, failure.General, "", "no folder for the demo")
 		}
 	}
-	report, err := o.app.demo(ctx, options)
+	report, err := o.app.Demo(ctx, options)
 	return o.conclude(ctx, options, report, err)
 }
 
@@ -95,7 +97,7 @@ func (o *demoOptions) conclude(ctx context.Context, options runner.Options, repo
 		fmt.Fprintf(options.Out, "kept in %s\n", options.Dir)
 	}
 	if o.app.JSON() && (err == nil || errors.Is(err, runner.ErrNotProven)) {
-		if err := o.app.printJSON(report); err != nil {
+		if err := o.app.PrintJSON(report); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,4 @@
-package cli
+package app
 
 import (
 	"context"
@@ -10,18 +10,18 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// unattended asks which queues nothing takes from. What cannot be learned is a warning: the command is
+// Unattended asks which queues nothing takes from. What cannot be learned is a warning: the command is
 // about something else.
-func (a *App) unattended(ctx context.Context, c *client.Client, workflow string) []view.Unattended {
+func (a *App) Unattended(ctx context.Context, c *client.Client, workflow string) []view.Unattended {
 	all, err := c.Unattended(ctx, workflow)
 	if err != nil && ctx.Err() == nil {
-		a.warn(err.Error())
+		a.Warn(err.Error())
 	}
 	return all
 }
 
-// unattendedOnce asks once for each workflow, and warns once.
-func (a *App) unattendedOnce(ctx context.Context, c *client.Client) func(workflow string) []view.Unattended {
+// UnattendedOnce asks once for each workflow, and warns once.
+func (a *App) UnattendedOnce(ctx context.Context, c *client.Client) func(workflow string) []view.Unattended {
 	var mu sync.Mutex
 	known, warned := map[string][]view.Unattended{}, false
 	return func(workflow string) []view.Unattended {
@@ -34,16 +34,16 @@ func (a *App) unattendedOnce(ctx context.Context, c *client.Client) func(workflo
 		all, err := c.Unattended(ctx, workflow)
 		if err != nil && ctx.Err() == nil && !warned {
 			warned = true
-			a.warn(err.Error())
+			a.Warn(err.Error())
 		}
 		known[workflow] = all
 		return all
 	}
 }
 
-// warnUnattended writes to standard error what nothing takes from: sentences for people, one document for
+// WarnUnattended writes to standard error what nothing takes from: sentences for people, one document for
 // programs.
-func (a *App) warnUnattended(all []view.Unattended) {
+func (a *App) WarnUnattended(all []view.Unattended) {
 	if a.JSON() && len(all) > 0 {
 		_ = encode(a.Streams.Err, map[string]any{"unattended": all}, "")
 		return
@@ -53,8 +53,8 @@ func (a *App) warnUnattended(all []view.Unattended) {
 	}
 }
 
-// warn writes to standard error what does not keep the command from its end.
-func (a *App) warn(text string) {
+// Warn writes to standard error what does not keep the command from its end.
+func (a *App) Warn(text string) {
 	if a.JSON() {
 		_ = encode(a.Streams.Err, map[string]any{"warning": text}, "")
 		return

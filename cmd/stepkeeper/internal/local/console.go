@@ -1,4 +1,4 @@
-package cli
+package local
 
 import (
 	"context"
@@ -13,13 +13,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/dev/api"
 )
 
 type consoleOptions struct {
-	app      *App
+	app      *app.App
 	listen   string
 	readOnly bool
 	redact   string
@@ -31,7 +32,8 @@ type consoleReady struct {
 	URL   string `json:"url"`
 }
 
-func newConsole(a *App) *cobra.Command {
+// NewConsole returns the command console.
+func NewConsole(a *app.App) *cobra.Command {
 	o := &consoleOptions{app: a}
 	cmd := &cobra.Command{
 		Use:   "console",
@@ -48,10 +50,10 @@ func newConsole(a *App) *cobra.Command {
 		Example: "  stepkeeper console --stack shop --region eu-central-1\n  stepkeeper console " +
 			"--read-only --redact redact.txt\n  stepkeeper console --server http://127.0.0.1:9000 " +
 			"--listen 127.0.0.1:8400",
-		Args: args(cobra.NoArgs, "no arguments, only flags"),
+		Args: app.Args(cobra.NoArgs, "no arguments, only flags"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runConsole(cmd.Context(), o) },
 
-		Annotations: map[string]string{serves: "true"},
+		Annotations: map[string]string{app.Serves: "true"},
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.listen, "listen", "127.0.0.1:8380",
@@ -70,7 +72,7 @@ func runConsole(ctx context.Context, o *consoleOptions) error {
 	if err != nil {
 		return err
 	}
-	c, err := o.app.client(ctx)
+	c, err := o.app.Client(ctx)
 	if err != nil {
 		return err
 	}
@@ -84,19 +86,19 @@ func runConsole(ctx context.Context, o *consoleOptions) error {
 		return failure.Wrap(err, failure.General, do, "the console cannot be served")
 	}
 	name := o.app.Server()
-	if o.app.stack != "" {
-		name = "stack " + o.app.stack
+	if o.app.Stack != "" {
+		name = "stack " + o.app.Stack
 	}
-	pages := console.New(console.Options{Client: c, Name: name, Program: o.app.program(),
+	pages := console.New(console.Options{Client: c, Name: name, Program: o.app.Program(),
 		ReadOnly: o.readOnly, Redact: redaction,
 		Log: slog.New(slog.NewTextHandler(o.app.Streams.Err, nil)), Now: o.app.Now})
 	address := "http://" + listener.Addr().String()
 	if o.app.JSON() {
-		err = o.app.printLine(consoleReady{Ready: true, URL: address})
+		err = o.app.PrintLine(consoleReady{Ready: true, URL: address})
 	} else {
 		_, err = fmt.Fprintf(o.app.Streams.Out, "stepkeeper console of %s ready on %s\n", name, address)
 	}
-	o.app.warnUnprinted(address, err)
+	warnUnprinted(o.app, address, err)
 	if err := api.Serve(ctx, listener, api.Pages(pages)); err != nil {
 		return failure.Wrap(err, failure.General, "start it again", "the console ended")
 	}
@@ -119,12 +121,12 @@ func loadRedaction(file string) (console.Redaction, error) {
 // pages are those that `dev` serves beside its interface, over that interface.
 func (o *devOptions) pages(log *slog.Logger, redaction console.Redaction) func(server string) http.Handler {
 	return func(server string) http.Handler {
-		c, err := client.New(server, client.WithRetry(quickAttempts, quickPatience))
+		c, err := client.New(server, client.WithRetry(app.QuickAttempts, app.QuickPatience))
 		if err != nil { // the address is its own
 			return http.NotFoundHandler()
 		}
 		program := "stepkeeper"
-		if server != DefaultServer {
+		if server != app.DefaultServer {
 			program += " --server " + server
 		}
 		return console.New(console.Options{Client: c, Name: strings.TrimPrefix(server, "http://"),

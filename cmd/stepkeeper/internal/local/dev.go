@@ -1,4 +1,6 @@
-package cli
+// Package local has the commands that serve or keep something on this machine: dev, demo, console, backup and
+// token-key.
+package local
 
 import (
 	"cmp"
@@ -19,6 +21,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/demo/shifted"
@@ -35,7 +38,7 @@ import (
 const drainTime = 5 * time.Second
 
 type devOptions struct {
-	app       *App
+	app       *app.App
 	listen    string
 	answers   string // address of the listener for answers; "": none
 	data      string
@@ -71,7 +74,8 @@ type devReady struct {
 	Orders  string `json:"orders,omitempty"` // of the example: a file with orders to submit
 }
 
-func newDev(a *App) *cobra.Command {
+// NewDev returns the command dev.
+func NewDev(a *app.App) *cobra.Command {
 	o := &devOptions{app: a}
 	cmd := &cobra.Command{
 		Use:   "dev",
@@ -91,7 +95,7 @@ func newDev(a *App) *cobra.Command {
 		Example: "  stepkeeper dev\n  stepkeeper dev --example\n  stepkeeper dev --example=carriers\n  " +
 			"stepkeeper dev --data /var/tmp/orders --listen 127.0.0.1:9000 --workflows ./workflows " +
 			"--agents agents.yaml",
-		Args: args(cobra.NoArgs, "no arguments, only flags"),
+		Args: app.Args(cobra.NoArgs, "no arguments, only flags"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, name := range []string{"data", "workflows", "agents"} {
 				if o.example != "" && cmd.Flags().Changed(name) {
@@ -105,7 +109,7 @@ func newDev(a *App) *cobra.Command {
 			}
 			return runDev(cmd.Context(), o)
 		},
-		Annotations: map[string]string{serves: "true"},
+		Annotations: map[string]string{app.Serves: "true"},
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.example, "example", "",
@@ -115,7 +119,7 @@ func newDev(a *App) *cobra.Command {
 	_ = cmd.RegisterFlagCompletionFunc("example",
 		cobra.FixedCompletions(exampleNames(), cobra.ShellCompDirectiveNoFileComp))
 	f.StringVar(&o.data, "data", "data", "`folder` of the state; it is made if it is not there")
-	f.StringVar(&o.listen, "listen", strings.TrimPrefix(DefaultServer, "http://"),
+	f.StringVar(&o.listen, "listen", strings.TrimPrefix(app.DefaultServer, "http://"),
 		"loopback `address` to serve on; port 0 takes a free one")
 	f.StringVar(&o.answers, "answers-listen", "",
 		"loopback `address` that serves the pages of answers and nothing else, for a proxy that makes "+
@@ -299,9 +303,9 @@ func runDev(ctx context.Context, o *devOptions) error {
 			Agents:  o.agents,
 			ReplyTo: o.replyTo, MaxOpen: o.maxOpen, SweepEvery: o.sweep, Keep: keep,
 			NewTokenKey: o.newKey, OnAlert: o.onAlert, Tracer: tracer.Tracer, Log: log, Clock: clock,
-			Version: ReadVersion().Version, Ready: o.ready,
+			Version: app.ReadVersion().Version, Ready: o.ready,
 		}
-		ended <- port.Guard(log, "the server", func() error { return o.app.runtime(ctx, options) })
+		ended <- port.Guard(log, "the server", func() error { return o.app.Runtime(ctx, options) })
 	}()
 	select {
 	case err = <-ended:
@@ -339,10 +343,10 @@ func (o *devOptions) tracer(ctx context.Context) (spans, error) {
 	if endpoint == "" {
 		return spans{close: func() {}}, nil
 	}
-	t, err := tracing.New(ctx, endpoint, "stepkeeper", ReadVersion().Version)
+	t, err := tracing.New(ctx, endpoint, "stepkeeper", app.ReadVersion().Version)
 	switch {
 	case err != nil && o.otlp == "": // set for other programs, perhaps
-		o.app.warn("no spans are sent, for " + tracing.Variable + " cannot be used: " + err.Error())
+		o.app.Warn("no spans are sent, for " + tracing.Variable + " cannot be used: " + err.Error())
 		return spans{close: func() {}}, nil
 	case err != nil:
 		return spans{}, failure.Wrap(err, failure.Usage, "correct --otlp", "spans cannot be sent")
@@ -369,20 +373,20 @@ func (o *devOptions) clock() (port.Clock, error) {
 // ready prints the one line that scripts wait for. A server whose line cannot be written goes on, because its
 // work is not its output.
 func (o *devOptions) ready(s embedded.Started) {
-	o.app.warnUnprinted(s.Address, o.printReady(s))
+	warnUnprinted(o.app, s.Address, o.printReady(s))
 }
 
 // warnUnprinted warns if the ready line of a server could not be written.
-func (a *App) warnUnprinted(address string, err error) {
+func warnUnprinted(a *app.App, address string, err error) {
 	if err != nil {
-		a.warn(fmt.Sprintf("the ready line could not be written, and the server runs on %s: %v", address,
+		a.Warn(fmt.Sprintf("the ready line could not be written, and the server runs on %s: %v", address,
 			err))
 	}
 }
 
 func (o *devOptions) printReady(s embedded.Started) error {
 	if o.app.JSON() {
-		return o.app.printLine(devReady{Ready: true, URL: s.Address, Answers: s.Answers, Data: o.data,
+		return o.app.PrintLine(devReady{Ready: true, URL: s.Address, Answers: s.Answers, Data: o.data,
 			Workflows: s.Workflows, Agents: s.Agents, Checked: s.Checked, Orders: o.orders})
 	}
 	checked := "checked"
@@ -396,7 +400,7 @@ func (o *devOptions) printReady(s embedded.Started) error {
 	}
 	if o.next != nil {
 		server := ""
-		if s.Address != DefaultServer {
+		if s.Address != app.DefaultServer {
 			server = " --server " + s.Address
 		}
 		text += fmt.Sprintf("in another terminal: %s\n", o.next(server))

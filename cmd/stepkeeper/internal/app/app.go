@@ -1,6 +1,6 @@
-// Package cli is the command line. Each command is an options struct, a constructor that parses
-// into it, and a run function that does the work and that tests call with options of their own.
-package cli
+// Package app is what all commands of the command line share: streams, global flags, the client of a server
+// or stack, errors with exit codes, and the one way to execute a command.
+package app
 
 import (
 	"context"
@@ -26,8 +26,8 @@ const (
 	DefaultServer = "http://127.0.0.1:8377"
 	// ServerVariable overrides DefaultServer.
 	ServerVariable = "STEPKEEPER_SERVER"
-	// defaultTimeout is how long a command waits for one answer of the server.
-	defaultTimeout = 30 * time.Second
+	// DefaultTimeout is how long a command waits for one answer of the server.
+	DefaultTimeout = 30 * time.Second
 )
 
 // App is what all commands share: the streams, the clock, and the global flags.
@@ -37,28 +37,31 @@ type App struct {
 	Now     func() time.Time
 
 	// What commands call; tests put their own in the place of these.
-	openStack func(ctx context.Context, name string, o aws.Options,
+	OpenStack func(ctx context.Context, name string, o aws.Options,
 		opts ...client.Option) (*client.Client, error)
-	dial    func(server string, opts ...client.Option) (*client.Client, error)
-	runtime func(context.Context, embedded.Options) error
-	demo    func(context.Context, runner.Options) (runner.Report, error)
+	Dial    func(server string, opts ...client.Option) (*client.Client, error)
+	Runtime func(context.Context, embedded.Options) error
+	Demo    func(context.Context, runner.Options) (runner.Report, error)
 
-	// stackRoom asks whether the functions of a stack fit into the account.
-	stackRoom func(ctx context.Context, name string, o aws.Options) (aws.Room, error)
+	// StackRoom asks whether the functions of a stack fit into the account.
+	StackRoom func(ctx context.Context, name string, o aws.Options) (aws.Room, error)
 
 	server   string // flag; "" means the environment or the default
-	stack    string // flag; set: a deployed stack and not a server
+	Stack    string // flag; set: a deployed stack and not a server
 	region   string // of the stack; "" means the environment or the profile
 	output   string
 	noColour bool
-	timeout  time.Duration // 0: the command's own default
+	Timeout  time.Duration // 0: the command's own default
 }
 
 // New makes an App over the process's clock.
 func New(s *streams.Streams, getenv func(string) string) *App {
-	return &App{Streams: s, Getenv: getenv, Now: time.Now, openStack: aws.Open, dial: client.New,
-		runtime: embedded.Run, demo: runner.Run, stackRoom: aws.RoomOf, output: outputText}
+	return &App{Streams: s, Getenv: getenv, Now: time.Now, OpenStack: aws.Open, Dial: client.New,
+		Runtime: embedded.Run, Demo: runner.Run, StackRoom: aws.RoomOf, output: outputText}
 }
+
+// StepOutput is a flag of resolve; --output is the format of what a command prints.
+const StepOutput = "step-output"
 
 const (
 	outputText = "text"
@@ -75,23 +78,23 @@ func (a *App) setUp(cmd *cobra.Command) error {
 	}
 	if a.output != outputText && a.output != outputJSON {
 		do := "use --output text or --output json"
-		if cmd.Flags().Lookup(stepOutput) != nil {
-			do += "; what the step returned goes with --" + stepOutput + " FILE"
+		if cmd.Flags().Lookup(StepOutput) != nil {
+			do += "; what the step returned goes with --" + StepOutput + " FILE"
 		}
 		return failure.New(failure.Usage, do, "there is no output format %q", a.output)
 	}
-	if a.stack != "" && a.server != "" {
+	if a.Stack != "" && a.server != "" {
 		return failure.New(failure.Usage,
 			"--server is a `stepkeeper dev`, --stack is deployed on AWS: leave one of them out",
 			"--stack and --server are given together")
 	}
-	if a.region != "" && a.stack == "" {
+	if a.region != "" && a.Stack == "" {
 		return failure.New(failure.Usage, "add --stack NAME, or leave --region out",
 			"--region is that of a stack, and no stack is given")
 	}
-	if a.timeout < 0 {
+	if a.Timeout < 0 {
 		return failure.New(failure.Usage, "give a positive duration, like --timeout 30s",
-			"--timeout %v is negative", a.timeout)
+			"--timeout %v is negative", a.Timeout)
 	}
 	return nil
 }
@@ -107,33 +110,33 @@ func (a *App) Server() string {
 	return DefaultServer
 }
 
-// program is how to call this program again against the same server or stack.
-func (a *App) program() string {
+// Program is how to call this program again against the same server or stack.
+func (a *App) Program() string {
 	switch {
-	case a.stack != "" && a.region != "":
-		return "stepkeeper --stack " + a.stack + " --region " + a.region
-	case a.stack != "":
-		return "stepkeeper --stack " + a.stack
+	case a.Stack != "" && a.region != "":
+		return "stepkeeper --stack " + a.Stack + " --region " + a.region
+	case a.Stack != "":
+		return "stepkeeper --stack " + a.Stack
 	case a.server != "" && a.server != DefaultServer:
 		return "stepkeeper --server " + a.server
 	}
 	return "stepkeeper"
 }
 
-// page is how a task is shown.
-func (a *App) page() render.Page {
-	p := render.Page{Style: a.Streams.Style(), Now: a.Now(), Program: a.program()}
+// Page is how a task is shown.
+func (a *App) Page() render.Page {
+	p := render.Page{Style: a.Streams.Style(), Now: a.Now(), Program: a.Program()}
 	if a.Streams.IsTerminal() {
 		p.Width = a.Streams.Width()
 	}
 	return p
 }
 
-// printJSON writes one document for programs.
-func (a *App) printJSON(v any) error { return written(encode(a.Streams.Out, v, "  ")) }
+// PrintJSON writes one document for programs.
+func (a *App) PrintJSON(v any) error { return Written(encode(a.Streams.Out, v, "  ")) }
 
-// printLine writes one line of JSON Lines.
-func (a *App) printLine(v any) error { return written(encode(a.Streams.Out, v, "")) }
+// PrintLine writes one line of JSON Lines.
+func (a *App) PrintLine(v any) error { return Written(encode(a.Streams.Out, v, "")) }
 
 func encode(w io.Writer, v any, indent string) error {
 	enc := json.NewEncoder(w)
@@ -142,7 +145,8 @@ func encode(w io.Writer, v any, indent string) error {
 	return enc.Encode(v)
 }
 
-func written(err error) error {
+// Written returns the failure of a write to the output, and nil if err is nil.
+func Written(err error) error {
 	if err != nil {
 		return failure.Wrap(err, failure.General, "", "the output could not be written")
 	}

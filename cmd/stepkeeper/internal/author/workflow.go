@@ -1,4 +1,6 @@
-package cli
+// Package author has the commands for authors of workflows and agents: init, workflow, agent, simulate and
+// cost.
+package author
 
 import (
 	"context"
@@ -14,7 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/diagram"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
@@ -22,25 +24,25 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/expression"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
-	"github.com/stepkeeper/stepkeeper/shared/suggest"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
-func newWorkflow(a *App) *cobra.Command {
+// NewWorkflow returns the command workflow with its subcommands.
+func NewWorkflow(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "workflow",
 		Short: "Check, draw and list workflows",
 		Args:  cobra.ArbitraryArgs,
-		RunE:  group,
+		RunE:  app.Group,
 	}
 	cmd.AddCommand(newValidate(a), newGraph(a), newWorkflowList(a), newSchema(a))
 	return cmd
 }
 
 type validateOptions struct {
-	app    *App
+	app    *app.App
 	files  []string // files, and folders of them
 	agents string   // file of the agents that exist; "": any name is accepted
 	order  string   // file of an order to evaluate the expressions for; "": none
@@ -65,7 +67,7 @@ type budget struct {
 	StepsAllowed int `json:"stepsAllowed"`
 }
 
-func newValidate(a *App) *cobra.Command {
+func newValidate(a *app.App) *cobra.Command {
 	o := &validateOptions{app: a}
 	cmd := &cobra.Command{
 		Use:   "validate FILE...",
@@ -80,12 +82,12 @@ func newValidate(a *App) *cobra.Command {
 			"order takes at most.",
 		Example: "  stepkeeper workflow validate workflows/order.yaml\n  stepkeeper workflow validate " +
 			"workflows --agents agents.yaml",
-		Args: args(cobra.MinimumNArgs(1), "a workflow file, or a folder"),
+		Args: app.Args(cobra.MinimumNArgs(1), "a workflow file, or a folder"),
 		RunE: func(_ *cobra.Command, given []string) error {
 			o.files = given
 			return runValidate(o)
 		},
-		ValidArgsFunction: completeWorkflowFiles,
+		ValidArgsFunction: app.CompleteWorkflowFiles,
 	}
 	cmd.Flags().StringVar(&o.agents, "agents", "",
 		"the agents `file` of dev, to check the names of agents; without it any name is accepted")
@@ -179,7 +181,7 @@ func (o *validateOptions) known() ([]string, error) {
 	if o.agents == "" {
 		return nil, nil
 	}
-	c, err := o.app.checkAgents(o.agents)
+	c, err := checkAgents(o.app, o.agents)
 	if err != nil {
 		return nil, err
 	}
@@ -232,7 +234,7 @@ func (o *validateOptions) print(file string, def *core.Definition, problems sour
 	if a.JSON() {
 		v := validatedOf(file, def, problems)
 		v.Budget = used
-		return a.printLine(v)
+		return a.PrintLine(v)
 	}
 	style := a.Streams.Style()
 	for _, p := range problems {
@@ -258,7 +260,7 @@ func validatedOf(file string, def *core.Definition, problems source.Problems) va
 	return v
 }
 
-func newGraph(a *App) *cobra.Command {
+func newGraph(a *app.App) *cobra.Command {
 	var asSVG, across bool
 	cmd := &cobra.Command{
 		Use:   "graph FILE",
@@ -270,8 +272,8 @@ func newGraph(a *App) *cobra.Command {
 			"in the field mermaid, or svg.",
 		Example: "  stepkeeper workflow graph workflows/order.yaml > order.mmd\n  stepkeeper " +
 			"workflow graph --svg workflows/order.yaml > order.svg",
-		Args:              args(cobra.ExactArgs(1), "one workflow file"),
-		ValidArgsFunction: completeWorkflowFiles,
+		Args:              app.Args(cobra.ExactArgs(1), "one workflow file"),
+		ValidArgsFunction: app.CompleteWorkflowFiles,
 		RunE: func(_ *cobra.Command, given []string) error {
 			return runGraph(a, given[0], asSVG,
 				across)
@@ -282,7 +284,7 @@ func newGraph(a *App) *cobra.Command {
 	return cmd
 }
 
-func runGraph(a *App, file string, asSVG, across bool) error {
+func runGraph(a *app.App, file string, asSVG, across bool) error {
 	files, err := workflowFiles([]string{file}, source.Options{})
 	if err != nil {
 		return err
@@ -306,28 +308,28 @@ func runGraph(a *App, file string, asSVG, across bool) error {
 		kind, text = "svg", diagram.SVG(diagram.Of(def), direction, "workflow "+def.Name, true)+"\n"
 	}
 	if a.JSON() {
-		return a.printJSON(map[string]string{"workflow": def.Name, kind: text})
+		return a.PrintJSON(map[string]string{"workflow": def.Name, kind: text})
 	}
 	_, err = io.WriteString(a.Streams.Out, text)
-	return written(err)
+	return app.Written(err)
 }
 
-func newSchema(a *App) *cobra.Command {
+func newSchema(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "Write the JSON Schema of workflow files, for editors",
 		Long: "Write the JSON Schema of workflow files. Editors with a YAML language server complete " +
 			"and check with it.",
 		Example: "  stepkeeper workflow schema > workflow.schema.json",
-		Args:    args(cobra.NoArgs, "no arguments"),
+		Args:    app.Args(cobra.NoArgs, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
 			_, err := a.Streams.Out.Write(append(slices.Clone(source.Schema), '\n'))
-			return written(err)
+			return app.Written(err)
 		},
 	}
 }
 
-func newWorkflowList(a *App) *cobra.Command {
+func newWorkflowList(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List the workflows that a running server offers",
@@ -335,21 +337,21 @@ func newWorkflowList(a *App) *cobra.Command {
 			"file is\n" +
 			"refused, and the version before it stays in force.",
 		Example: "  stepkeeper workflow list",
-		Args:    args(cobra.NoArgs, "no arguments"),
+		Args:    app.Args(cobra.NoArgs, "no arguments"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runWorkflowList(cmd.Context(), a) },
 	}
 }
 
-func runWorkflowList(ctx context.Context, a *App) error {
-	ctx, cancel := a.bounded(ctx, defaultTimeout)
+func runWorkflowList(ctx context.Context, a *app.App) error {
+	ctx, cancel := a.Bounded(ctx, app.DefaultTimeout)
 	defer cancel()
-	all, err := a.workflows(ctx)
+	all, err := a.Workflows(ctx)
 	if err != nil {
-		return a.explain(err, "list of workflows")
+		return a.Explain(err, "list of workflows")
 	}
 	if a.JSON() {
 		for _, w := range all {
-			if err := a.printLine(w); err != nil {
+			if err := a.PrintLine(w); err != nil {
 				return err
 			}
 		}
@@ -374,55 +376,4 @@ func runWorkflowList(ctx context.Context, a *App) error {
 		}
 	}
 	return nil
-}
-
-// workflows asks the server for its workflows.
-func (a *App) workflows(ctx context.Context) ([]client.Workflow, error) {
-	if a.stack != "" {
-		return nil, failure.New(failure.Usage,
-			"leave --stack out to ask a `stepkeeper dev`; for the stack, look at what was deployed",
-			"the workflows of stack %s are inside its functions and cannot be listed", a.stack)
-	}
-	c, err := a.client(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return c.Workflows(ctx)
-}
-
-// knownWorkflow refuses the name of a workflow that selected no order if the server does not know it either.
-// A stack cannot list its workflows.
-func (a *App) knownWorkflow(ctx context.Context, c *client.Client, name string) error {
-	if name == "" || a.stack != "" {
-		return nil
-	}
-	all, err := c.Workflows(ctx)
-	if err != nil {
-		return a.explain(err, "list of workflows")
-	}
-	names := make([]string, len(all))
-	for i, w := range all {
-		names[i] = w.Name
-	}
-	if slices.Contains(names, name) {
-		return nil
-	}
-	do := suggest.DidYouMean(name, names, "`"+a.program()+" workflow list` lists the workflows")
-	return failure.New(failure.NotFound, do, "there is no workflow %.100q, and no order of it", name)
-}
-
-// completeWorkflowNames suggests the workflows of a running server.
-func (a *App) completeWorkflowNames(cmd *cobra.Command, _ []string,
-	_ string) ([]string, cobra.ShellCompDirective) {
-	ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
-	defer cancel()
-	all, err := a.workflows(ctx)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var names []string
-	for _, w := range all {
-		names = append(names, w.Name)
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
 }

@@ -1,4 +1,4 @@
-package cli
+package author
 
 import (
 	"cmp"
@@ -13,25 +13,27 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/scaffold"
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-func newAgent(a *App) *cobra.Command {
+// NewAgent returns the command agent with its subcommands.
+func NewAgent(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "agent",
 		Short: "Write agents of your own, and test them",
 		Args:  cobra.ArbitraryArgs,
-		RunE:  group,
+		RunE:  app.Group,
 	}
 	cmd.AddCommand(newAgentNew(a), newAgentTry(a), newAgentValidate(a))
 	return cmd
 }
 
 type agentOptions struct {
-	app       *App
+	app       *app.App
 	agent     scaffold.Agent
 	dir       string
 	moduleDir string
@@ -44,7 +46,7 @@ type agentWritten struct {
 	Files  []string `json:"files"`
 }
 
-func newAgentNew(a *App) *cobra.Command {
+func newAgentNew(a *app.App) *cobra.Command {
 	o := &agentOptions{app: a}
 	cmd := &cobra.Command{
 		Use:   "new NAME",
@@ -54,7 +56,7 @@ func newAgentNew(a *App) *cobra.Command {
 			"Then make service.go call your service. Nothing that exists is overwritten.",
 		Example: "  stepkeeper agent new payment --operation charge --undo refund\n  stepkeeper agent new " +
 			"shipping --dir agents/shipping --module example.com/shop/shipping",
-		Args: args(cobra.ExactArgs(1), "the agent's name"),
+		Args: app.Args(cobra.ExactArgs(1), "the agent's name"),
 		RunE: func(_ *cobra.Command, given []string) error {
 			o.agent.Name = given[0]
 			return runAgentNew(o)
@@ -94,7 +96,7 @@ func runAgentNew(o *agentOptions) error {
 		return failure.Wrap(err, failure.General, "", "the agent %s cannot be written", o.agent.Name)
 	}
 	if o.app.JSON() {
-		return o.app.printJSON(agentWritten{Agent: o.agent.Name, Folder: o.dir, Files: files})
+		return o.app.PrintJSON(agentWritten{Agent: o.agent.Name, Folder: o.dir, Files: files})
 	}
 	out := o.app.Streams.Out
 	fmt.Fprintf(out,
@@ -115,7 +117,7 @@ type checkedAgents struct {
 	Unset  []string `json:"unset"` // environment variables that the file names and that are not set here
 }
 
-func newAgentValidate(a *App) *cobra.Command {
+func newAgentValidate(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "validate FILE",
 		Short: "Check an agents file, and report what to fix",
@@ -125,15 +127,15 @@ func newAgentValidate(a *App) *cobra.Command {
 			"code is 2\n" +
 			"if there is an error.",
 		Example:           "  stepkeeper agent validate agents.yaml",
-		Args:              args(cobra.ExactArgs(1), "an agents file"),
-		ValidArgsFunction: completeWorkflowFiles,
+		Args:              app.Args(cobra.ExactArgs(1), "an agents file"),
+		ValidArgsFunction: app.CompleteWorkflowFiles,
 		RunE: func(_ *cobra.Command, given []string) error {
-			c, err := a.checkAgents(given[0])
+			c, err := checkAgents(a, given[0])
 			if err != nil {
 				return err
 			}
 			if a.JSON() {
-				return a.printJSON(c)
+				return a.PrintJSON(c)
 			}
 			fmt.Fprintf(a.Streams.Out, "%s: %s, %s: %s\n", c.File, a.Streams.Style().Good("valid"),
 				view.Count(len(c.Agents), "agent"), strings.Join(c.Agents, ", "))
@@ -143,7 +145,7 @@ func newAgentValidate(a *App) *cobra.Command {
 }
 
 // checkAgents checks an agents file, and warns of variables that are not set.
-func (a *App) checkAgents(file string) (checkedAgents, error) {
+func checkAgents(a *app.App, file string) (checkedAgents, error) {
 	c, unset, err := agentsfile.Check(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -154,7 +156,7 @@ func (a *App) checkAgents(file string) (checkedAgents, error) {
 	}
 	if len(unset) > 0 && !a.JSON() {
 		names := strings.Join(unset, ", ")
-		a.warn(fmt.Sprintf("agents file %s: not set here: %s; set them before the start", file, names))
+		a.Warn(fmt.Sprintf("agents file %s: not set here: %s; set them before the start", file, names))
 	}
 	return checkedAgents{file, true, slices.Sorted(maps.Keys(c.Agents)), append([]string{}, unset...)}, nil
 }
