@@ -20,7 +20,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// What the calls answer; package view documents the fields.
+// Task and the other aliases are the results of the calls. Package view documents their fields.
 type (
 	Task      = view.Task
 	Step      = view.Step

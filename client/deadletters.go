@@ -49,9 +49,9 @@ type deadLetters interface {
 }
 
 const (
-	// what is looked at is hidden so long, if it is not returned to its queue before
+	// A message that was read stays hidden for this time unless it is returned to its queue earlier.
 	lookHold   = 30 * time.Second
-	lastPoll   = time.Second // SQS asks only some of its servers where it shall not wait
+	lastPoll   = time.Second // SQS asks only some of its servers if it must not wait
 	mostLooked = 10_000      // messages that a search goes through
 	returnTime = 5 * time.Second
 )

@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// Kinds of errors, for errors.Is.
+// Errors for errors.Is.
 var (
-	ErrNotFound = errors.New("not found")       // the order is not known
-	ErrInvalid  = errors.New("invalid request") // it will never be accepted as it is
-	// another order of that ID exists, or the state does not allow it
+	ErrNotFound = errors.New("not found")       // no such order
+	ErrInvalid  = errors.New("invalid request") // the request will never be accepted unchanged
+	// Another order with that ID exists, or the order's state does not allow the command.
 	ErrRefused     = errors.New("refused")
-	ErrForbidden   = errors.New("forbidden")             // the server does not serve this caller
-	ErrBusy        = errors.New("busy")                  // too much work at once; later
-	ErrUnavailable = errors.New("unavailable")           // shutting down, disk full; later
-	ErrConnection  = errors.New("connection failed")     // no answer, or the answer broke off
-	ErrAnswer      = errors.New("unreadable answer")     // is that a Stepkeeper server?
-	ErrInternal    = errors.New("failure at the server") // its log says more
+	ErrForbidden   = errors.New("forbidden")             // the caller lacks permission
+	ErrBusy        = errors.New("busy")                  // too much work at once; retry later
+	ErrUnavailable = errors.New("unavailable")           // server shutting down or disk full; retry later
+	ErrConnection  = errors.New("connection failed")     // no answer, or an incomplete one
+	ErrAnswer      = errors.New("unreadable answer")     // probably not a Stepkeeper server
+	ErrInternal    = errors.New("failure at the server") // the server's log has the details
 )
 
-// Error is what a server answered.
+// Error is an error that the server returned.
 type Error struct {
 	// HTTP status; for a line of a stream, the status that the order alone would have got
 	Status int

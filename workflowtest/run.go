@@ -11,7 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// What a Run answers; packages view and core document the fields.
+// State and the other aliases are results of a Run. Packages view and core document their fields.
 type (
 	State   = core.State
 	Step    = view.Step

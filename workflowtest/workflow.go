@@ -193,7 +193,7 @@ func (w *Workflow) Now() time.Time { return w.clock.Now() }
 // Option changes a submission.
 type Option func(*message.SubmitOrder)
 
-// WithID sets the order's ID; otherwise they are order-1, order-2 …
+// WithID sets the order's ID. The default IDs are order-1, order-2 and so on.
 func WithID(id string) Option { return func(o *message.SubmitOrder) { o.OrderID = id } }
 
 // WithDeadline sets the time by which the order has to be done.

@@ -52,7 +52,7 @@ type Outputs struct {
 	Scheduler  string // name of the function
 }
 
-// ErrNoStack: there is nothing of Stepkeeper's at that name.
+// ErrNoStack means that no stack with a Stepkeeper has that name.
 var ErrNoStack = errors.New("no such stack")
 
 // ReadOutputs reads the outputs of a CloudFormation stack. A stack may hold several Stepkeepers;

@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// time that statistics are cached, because CloudWatch charges for each metric read
+	// Statistics are cached because CloudWatch charges for each metric read.
 	statisticsHold = time.Minute
 	usageHold      = 10 * time.Minute // time that usage is cached
 	covered        = time.Hour

@@ -3,6 +3,7 @@ package audit
 // Outcome is how an order ended, as its sender knows.
 type Outcome string
 
+// Outcomes of an order.
 const (
 	Processed  Outcome = "processed"
 	Undone     Outcome = "undone"

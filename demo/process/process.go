@@ -23,7 +23,7 @@ const (
 	drainTimeout  = 8 * time.Second // SIGTERM ends it within 5 s
 )
 
-// ErrProcess: the process did not start, or did not end as it was asked to.
+// ErrProcess means that the process did not start or did not stop when asked to.
 var ErrProcess = errors.New("process")
 
 // Process is one program, run again and again. It says that it is ready by a line with an address.

@@ -17,10 +17,10 @@ import (
 )
 
 var (
-	// ErrNotProven: the run came to its end, and the audit does not hold or an order has no end.
-	// The report says which.
+	// ErrNotProven means that the run completed, but the audit failed or an order did not end.
+	// The report states which.
 	ErrNotProven = errors.New("the demo did not prove its point")
-	// ErrStack: the process under test did not start, or ended without being killed.
+	// ErrStack means that the process under test did not start, or ended without being killed.
 	ErrStack = process.ErrProcess
 )
 

@@ -69,10 +69,11 @@ type ProblemPlace struct {
 
 func (p *Problem) Error() string { return p.Detail }
 
-// GetStatus, GetHeaders and ContentType make a Problem the error model of huma.
+// GetStatus returns the HTTP status. Together with GetHeaders and ContentType it makes a Problem huma's error
+// model.
 func (p *Problem) GetStatus() int { return p.Status }
 
-// GetHeaders answers the headers that go with it.
+// GetHeaders returns the headers that belong to the problem.
 func (p *Problem) GetHeaders() http.Header {
 	h := http.Header{}
 	if p.RetryAfter > 0 {

@@ -29,7 +29,7 @@ const (
 	controlConsumers = 4
 	taskConsumers    = 8
 	cachedTasks      = 20_000
-	// a commit to SQLite writes whole pages, and a row of its own costs more than some bytes
+	// Larger orders get a row of their own. SQLite commits whole pages, so a row costs more than a few bytes.
 	inlineOrder = 1 << 10
 	wakeSlack   = 2 * time.Millisecond
 )

@@ -35,10 +35,10 @@ const (
 	pageBytes  = 16 << 20 // memory for SQLite's pages
 )
 
-// ErrLocked: another process uses the data folder.
+// ErrLocked means that another process uses the data folder.
 var ErrLocked = errors.New("data folder in use")
 
-// ErrDamaged: the file is not what SQLite wrote.
+// ErrDamaged means that the database file does not contain what SQLite wrote.
 var ErrDamaged = port.ErrStoreDamaged
 
 // Options of a store. Zero fields take the defaults.

@@ -58,7 +58,7 @@ func Deferred(within time.Duration) error { return worker.Deferred(within) }
 // Replies answers calls that were Deferred.
 type Replies = worker.Replies
 
-// ErrTooLate: the call's StopBy has passed, and its reply counts no more.
+// ErrTooLate means that the call's StopBy has passed, so its reply no longer counts.
 var ErrTooLate = worker.ErrTooLate
 
 // OpenReplies finds the queue that the calls of the agent of that name are answered by, as Serve does; only

@@ -70,7 +70,8 @@ const (
 	schedulerGB     = 0.25     // memory of the Scheduler and the Supervisor, as deployed by default
 	agentGB         = 0.125    // memory of an agent's function, as deployed by default
 	itemOverhead    = 100      // bytes that DynamoDB bills for each stored item beside its size
-	// bytes of platform.start and platform.report, which Lambda logs of an invocation, in JSON, at level INFO
+	// platformLines is the size of platform.start and platform.report, which Lambda logs for each invocation
+	// in JSON at level INFO.
 	platformLines = 480.0
 	gigabyte      = 1e9
 	sweepLog      = 500.0 // bytes that a sweep logs, metric included
@@ -93,7 +94,7 @@ func platformLog(level string) float64 {
 const (
 	mappingsFixed = 3 // event source mappings: intake, replies, control
 	mappingsAgent = 1 // further mapping for each agent
-	// metrics of alarms: one of throttles looks at two; those of the example's two ledgers too
+	// The alarm for throttles watches two metrics. The alarms of the example's two ledgers count too.
 	alarmsFixed   = 24
 	alarmsAgent   = 5
 	alarmsQueue   = 2 // alarms of a queue: one for the age of its messages, one for its dead letters

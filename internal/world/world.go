@@ -422,8 +422,7 @@ func (Expressions) When(int, core.Environment) (bool, error) { return true, nil 
 // CheckAnswer accepts every value.
 func (Expressions) CheckAnswer(int, json.RawMessage) error { return nil }
 
-// Refused refuses "no".
-// Items are those of the order.
+// Items calls each with the items of the order.
 func (Expressions) Items(_ int, env core.Environment, each func(int, json.RawMessage)) (int, error) {
 	var order struct{ Items []json.RawMessage }
 	if err := json.Unmarshal(env.Order, &order); err != nil {
@@ -440,6 +439,7 @@ func (Expressions) ChildOrder(_ int, env core.Environment) (json.RawMessage, err
 	return json.RawMessage(`{"item":` + string(env.Item) + `}`), nil
 }
 
+// Refused refuses "no".
 func (Expressions) Refused(_ int, env core.Environment) (bool, error) {
 	return string(env.Value) == `"no"`, nil
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// ErrNotListed: a listing was asked for tasks that are in no index.
+// ErrNotListed means that the requested tasks are in no index.
 var ErrNotListed = errors.New(
 	"finished orders are not in the index: ask for one by its ID, or deploy with the index of finished " +
 		"orders, which costs one more write an order")

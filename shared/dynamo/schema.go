@@ -20,7 +20,8 @@ const (
 	IndexName     = "complete-by" // the index of Orders; KEYS_ONLY
 	IndexBucket   = "bucket"      // partition key of the index
 	IndexSort     = "dueAt"       // sort key of the index: milliseconds since 1970
-	// expiry in Orders, in seconds since the epoch; only on orders at rest, and only if a retention is set
+	// TTLAttribute is the expiry in Orders, in seconds since the epoch. Only orders at rest have it, and only
+	// if a retention is set.
 	TTLAttribute = "expiresAt"
 )
 

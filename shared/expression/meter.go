@@ -14,7 +14,8 @@ const (
 	MaxHoles  = 256       // expressions in one template
 	MaxSteps  = 1_000_000 // metered steps of one evaluation; see charge
 	MaxResult = 64 << 10  // bytes of the JSON that one evaluation gives
-	// nesting of the JSON that an expression reads; what it gives has at most rawjson.MaxLevels
+	// MaxDepth limits the nesting of the JSON that an expression reads. The limit of its result is
+	// rawjson.MaxLevels.
 	MaxDepth = 200
 )
 

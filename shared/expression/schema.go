@@ -13,7 +13,7 @@ import (
 // Limits of the JSON Schema of an event. The validator has none of its own, so that a schema which branches
 // and refers to itself, or a comparison with long lists, would cost without end.
 const (
-	// steps of work of one validation; a step takes up to two microseconds and 150 bytes
+	// MaxValidation limits the steps of one validation. A step takes up to two microseconds and 150 bytes.
 	MaxValidation = 100_000
 	maxPattern    = 2_000 // instructions of one regular expression
 )

@@ -16,9 +16,9 @@ import "errors"
 const Schema = 1
 
 var (
-	// ErrNewer: the message is of a newer major schema; another instance may know it.
+	// ErrNewer means that the message has a newer major schema. Another instance may be able to read it.
 	ErrNewer = errors.New(
 		"message has a newer schema than this program knows; deploy the newer program, the message waits")
-	// ErrUnreadable: the message will never be readable; quarantine it.
+	// ErrUnreadable means that the message can never be read and belongs in quarantine.
 	ErrUnreadable = errors.New("unreadable message")
 )

@@ -63,6 +63,7 @@ type ReplyError struct {
 // ControlKind names a control message.
 type ControlKind string
 
+// Kinds of messages in the control queue.
 const (
 	Wake     ControlKind = "wake"
 	Settle   ControlKind = "settle"

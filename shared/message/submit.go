@@ -58,7 +58,7 @@ const (
 
 var (
 	idPattern = patternOf(letters+digits+"._:-", letters+digits+"._:-", 128)
-	// a child has core.ChildMark in its ID
+	// The ID of a child contains core.ChildMark.
 	taskPattern     = patternOf(letters+digits+"._:~-", letters+digits+"._:~-", 128)
 	workflowPattern = patternOf(small, small+digits+"-", 64)
 	replyToPattern  = patternOf(letters+digits, letters+digits+"._-", 80)

@@ -16,6 +16,7 @@ const MaxOrder = 64 << 10
 // Bucket is the index that a task stands in.
 type Bucket string
 
+// Buckets of a task.
 const (
 	NoBucket        Bucket = ""          // the task is at rest
 	DueBucket       Bucket = "due"       // the Supervisor processes the task when it is due (P9)

@@ -11,10 +11,10 @@ import (
 	"syscall"
 )
 
-// ErrNotRegular: it is a directory, a named pipe, a socket or a device.
+// ErrNotRegular means that the path is a directory, a named pipe, a socket or a device.
 var ErrNotRegular = errors.New("not a regular file")
 
-// ErrOutside: it is a link that leads out of its directory, or to nothing that can be read there.
+// ErrOutside means that the path is a link that leads out of its directory or to an unreadable target.
 var ErrOutside = errors.New("it is a link that leads out of its directory, or to nothing that can be read")
 
 // Read reads a file that the operator named, at most limit bytes of it. Links are followed.

@@ -18,7 +18,7 @@ import (
 // TaskSchema is the major version of the stored document that this program reads and writes.
 const TaskSchema = 1
 
-// ErrNewerTask: the document is of a newer major schema; nothing may be decided on it here.
+// ErrNewerTask means that the document has a newer major schema. This program must not change it.
 var ErrNewerTask = errors.New(
 	"stored task has a newer schema than this program knows; deploy the newer program, nothing was changed")
 

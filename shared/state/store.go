@@ -301,10 +301,10 @@ func (s *Store) Definition(ctx context.Context, hash string) (*core.Definition, 
 	return def, nil
 }
 
-// ErrUnknownWorkflow: no workflow of that name is deployed.
+// ErrUnknownWorkflow means that no workflow with that name is deployed.
 var ErrUnknownWorkflow = errors.New("unknown workflow")
 
-// BrokenWorkflow: a workflow of that name is there, and no version of it could be read.
+// BrokenWorkflow is the error for a workflow of which no version could be read.
 type BrokenWorkflow struct{ Name, Problem string }
 
 func (e *BrokenWorkflow) Error() string {

@@ -16,7 +16,8 @@ import (
 // Times of faults.
 const (
 	quietPatience = 10 * time.Second // wait until running calls at a service end
-	// longer than any call, so that the calls of a frozen process, or of one whose clock jumped, have ended
+	// settleTime is longer than any call, so that the calls of a frozen process, or of one whose clock
+	// jumped, have ended.
 	settleTime   = 1200 * time.Millisecond
 	fullPatience = 20 * time.Second // wait until the engine notices a full disk
 )

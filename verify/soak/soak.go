@@ -16,7 +16,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// ErrFailed: the run came to its end, and something is not as it must be. The report says what.
+// ErrFailed means that the run completed and a check failed. The report states which.
 var ErrFailed = errors.New("the soak failed")
 
 // Options of a soak. Binary and Self must be set.

@@ -14,7 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/demo/services"
 )
 
-// ErrBlind: the audit overlooked what was put into the services' books on purpose.
+// ErrBlind means that the audit missed a deliberate falsification of the services' books.
 var ErrBlind = errors.New("the audit overlooks what was falsified on purpose")
 
 // forgery is one way in which a service could have cheated, or an engine failed.

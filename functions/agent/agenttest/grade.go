@@ -95,7 +95,7 @@ func Find(t testing.TB, ops worker.Operations, probe Probe) Report {
 	return r
 }
 
-// ErrProbe: the probe lacks what it cannot do without.
+// ErrProbe means that the probe lacks a required field.
 var ErrProbe = errors.New("agenttest: the probe needs Do and Effects")
 
 func (p Probe) complete() (Probe, error) {

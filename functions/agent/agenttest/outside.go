@@ -18,8 +18,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// ErrSilent: the agent did not finish with a request: it is not attached, or it does not delete what it
-// has handled, or hands back what it should.
+// ErrSilent means that the agent did not finish a request: it is not attached, does not delete the
+// messages that it has handled, or returns them to the queue.
 var ErrSilent = errors.New("the agent did not finish with its requests")
 
 // Outside is an agent that is a process of its own, in whatever language: it takes its requests from the

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// ErrAddress: the service's address must not be called.
+// ErrAddress means that calls to the service's address are not allowed.
 var ErrAddress = errors.New("address refused")
 
 // networks is a list of address ranges.

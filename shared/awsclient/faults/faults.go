@@ -21,11 +21,12 @@ import (
 // Fault is what happens to one try of a call. The SDK's own repeats are tries of their own.
 type Fault int
 
+// Kinds of faults. None lets the call through.
 const (
 	None       Fault = iota
-	LostAnswer       // it is carried out, and its answer gets lost
-	Unsent           // it does not get through, which looks like a lost answer to the caller
-	Throttled        // it is refused for now
+	LostAnswer       // the call is carried out, and its answer is lost
+	Unsent           // the call does not arrive, which looks like a lost answer to the caller
+	Throttled        // the call is refused for now
 	Twice            // it is carried out twice; the second answer counts
 	Conflict         // DynamoDB: another transaction is under way
 )

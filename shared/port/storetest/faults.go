@@ -12,11 +12,12 @@ import (
 // Fault is what happens to one call that an adapter makes to its backend.
 type Fault int
 
+// Kinds of faults.
 const (
-	LostAnswer  Fault = iota // it is carried out, and its answer gets lost
-	LostRequest              // it does not get through, which looks like a lost answer to the caller
-	Throttle                 // it is refused for now
-	Repeat                   // it is carried out twice; the second answer counts
+	LostAnswer  Fault = iota // the call is carried out, and its answer is lost
+	LostRequest              // the call does not arrive, which looks like a lost answer to the caller
+	Throttle                 // the call is refused for now
+	Repeat                   // the call is carried out twice; the second answer counts
 	Contention               // a write is refused, because another transaction is under way
 )
 
