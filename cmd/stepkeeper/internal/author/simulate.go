@@ -192,7 +192,7 @@ func (o *simulateOptions) scenario(ctx context.Context) (simulate.Scenario, erro
 		}
 		c, err := o.app.Client(ctx)
 		if err == nil {
-			sc, err = moved(o.app, ctx, c, o.move, "", def)
+			sc, err = moved(ctx, o.app, c, o.move, "", def)
 		}
 		if err != nil {
 			return sc, err
@@ -227,7 +227,7 @@ func (o *simulateOptions) scenario(ctx context.Context) (simulate.Scenario, erro
 
 // moved is the scenario of an order that is moved: to def, or where that is nil to the definition of its
 // workflow with the hash, or the latest.
-func moved(a *app.App, ctx context.Context, c *client.Client, id, hash string,
+func moved(ctx context.Context, a *app.App, c *client.Client, id, hash string,
 	def *core.Definition) (sc simulate.Scenario, err error) {
 	ctx, cancel := a.Bounded(ctx, app.DefaultTimeout)
 	defer cancel()
@@ -257,10 +257,10 @@ func moved(a *app.App, ctx context.Context, c *client.Client, id, hash string,
 
 // SimulateMove simulates an order as a move would leave it. The report is nil unless the output is JSON. An
 // error with the code NotProcessed means that the simulation found something wrong.
-func SimulateMove(a *app.App, ctx context.Context, c *client.Client, id, hash string,
+func SimulateMove(ctx context.Context, a *app.App, c *client.Client, id, hash string,
 	seeds int) (*Simulated, error) {
 	o := &simulateOptions{app: a, tape: "counterexample.json"}
-	sc, err := moved(a, ctx, c, id, hash, nil)
+	sc, err := moved(ctx, a, c, id, hash, nil)
 	if err != nil {
 		return nil, err
 	}

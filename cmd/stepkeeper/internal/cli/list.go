@@ -174,15 +174,7 @@ func summaryRows(a *app.App, orders []view.Summary) [][]string {
 			state, why = state+" (damaged)", "its document cannot be read; restore it from a backup"
 		}
 		rows[i] = []string{s.OrderID, s.Workflow, style.State(s.State, state), render.Age(s.Created, now),
-			took, strconv.Itoa(s.Run), shorten(why, 60)}
+			took, strconv.Itoa(s.Run), render.Cut(why, 60)}
 	}
 	return rows
-}
-
-func shorten(text string, limit int) string {
-	runes := []rune(text)
-	if len(runes) <= limit {
-		return text
-	}
-	return string(runes[:limit-1]) + "…"
 }

@@ -66,7 +66,7 @@ func runMove(ctx context.Context, o *moveOptions) error {
 func (o *moveOptions) one(ctx context.Context, c *client.Client, id string) (line verdictLine, err error) {
 	var report *author.Simulated
 	if o.seeds > 0 {
-		report, err = author.SimulateMove(o.app, ctx, c, id, o.action.Definition, o.seeds)
+		report, err = author.SimulateMove(ctx, o.app, c, id, o.action.Definition, o.seeds)
 		var f *failure.Error
 		if errors.As(err, &f) && f.Code == failure.NotProcessed {
 			return verdictLine{Report: report, Exit: f.Code,

@@ -63,7 +63,8 @@ func runSchedules(ctx context.Context, a *app.App) error {
 }
 
 func scheduleRow(s *client.Schedule) []string {
-	next, last, late, skipped := "not known yet", "-", "-", "-"
+	next := "not known yet"
+	last, late, skipped := "-", "-", "-"
 	if !s.Next.IsZero() {
 		next = render.Moment(core.TimeOf(s.Next))
 	}

@@ -60,11 +60,11 @@ func newShow(a *app.App) *cobra.Command {
 }
 
 func runShow(ctx context.Context, o *showOptions) error {
-	task, err := taskOf(o.app, ctx, o.id)
+	task, err := taskOf(ctx, o.app, o.id)
 	if err != nil {
 		return err
 	}
-	order, err := submitted(o.app, ctx, o.id)
+	order, err := submitted(ctx, o.app, o.id)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func runShow(ctx context.Context, o *showOptions) error {
 }
 
 // taskOf reads one task.
-func taskOf(a *app.App, ctx context.Context, id string) (view.Task, error) {
+func taskOf(ctx context.Context, a *app.App, id string) (view.Task, error) {
 	if err := app.CheckID(id); err != nil {
 		return view.Task{}, err
 	}
@@ -111,7 +111,7 @@ func taskOf(a *app.App, ctx context.Context, id string) (view.Task, error) {
 }
 
 // submitted reads an order as it was submitted; nil where a cancel came before it, or its record has expired.
-func submitted(a *app.App, ctx context.Context, id string) (json.RawMessage, error) {
+func submitted(ctx context.Context, a *app.App, id string) (json.RawMessage, error) {
 	ctx, cancel := a.Bounded(ctx, app.DefaultTimeout)
 	defer cancel()
 	c, err := a.Client(ctx)

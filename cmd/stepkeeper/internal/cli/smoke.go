@@ -169,7 +169,7 @@ func runSmoke(ctx context.Context, o *smokeOptions) error {
 	if err != nil {
 		return err
 	}
-	warnOfRoom(o.app, ctx)
+	warnOfRoom(ctx, o.app)
 	unattended := o.app.Unattended(ctx, c, o.workflow)
 	if !o.app.JSON() {
 		o.app.WarnUnattended(unattended)
@@ -194,7 +194,7 @@ func runSmoke(ctx context.Context, o *smokeOptions) error {
 
 // warnOfRoom says, before the first order, where a deployment's functions cannot all run in its account:
 // throttled batches look like faults of the agents.
-func warnOfRoom(a *app.App, ctx context.Context) {
+func warnOfRoom(ctx context.Context, a *app.App) {
 	if a.Stack == "" {
 		return
 	}

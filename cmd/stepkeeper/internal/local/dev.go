@@ -272,8 +272,8 @@ func runDev(ctx context.Context, o *devOptions) error {
 				"the example cannot be started")
 		}
 		defer example.close(log)
-		o.data, o.workflows, o.agents, o.orders, o.next = example.data(), example.workflows(),
-			example.agents(), example.orders(), example.next
+		o.data, o.workflows, o.agents = example.data(), example.workflows(), example.agents()
+		o.orders, o.next = example.orders(), example.next
 	}
 	if err := o.check(); err != nil {
 		return err
