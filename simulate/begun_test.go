@@ -6,7 +6,10 @@ import (
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/deployment"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/explore"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/workflows"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
 // TestMovedOrdersHoldEveryInvariant takes orders out of runs of drawn workflows where they stop, are undone
@@ -19,11 +22,12 @@ func TestMovedOrdersHoldEveryInvariant(t *testing.T) {
 	}
 	begun, ends := map[core.State]int{}, map[core.State]int{}
 	for seed := range n {
-		def := workflows.Drawn(seed)
+		def := Drawn(seed)
 		for _, task := range stopped(def, seed) {
 			from := definitionOf(def, task.Definition)
 			for _, to := range workflows.Variants(def) {
-				sc, err := moved(task, from, to, noContent, core.Time(noon)+core.Time(core.Hour))
+				sc, err := deployment.MoveTask(task, from, to, deployment.NoContent,
+					core.Time(world.Noon)+core.Time(core.Hour))
 				if err != nil {
 					continue
 				}
@@ -63,7 +67,7 @@ func played(t *testing.T, tape *Tape) Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := ParseTape(data)
+	again, err := explore.ParseTape(data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +80,7 @@ func played(t *testing.T, tape *Tape) Result {
 
 func definitionOf(def *core.Definition, hash string) *core.Definition {
 	sc := Scenario{Definition: def}
-	for _, d := range sc.definitions() {
+	for _, d := range sc.Definitions() {
 		if d.Hash == hash {
 			return d
 		}
@@ -89,18 +93,18 @@ func definitionOf(def *core.Definition, hash string) *core.Definition {
 func stopped(def *core.Definition, seed uint64) (all []*core.Task) {
 	sc := Scenario{Definition: def, Orders: 2}
 	sc.Prepare()
-	w := newSimulation(sc, NewSeeded(seed))
-	w.setUp()
+	w := deployment.NewSimulation(sc, NewSeeded(seed))
+	deployment.SetUp(w)
 	seen := map[string]bool{}
-	for w.violation == nil && len(w.heap.events) > 0 && w.steps < 20_000 {
-		w.steps++
-		w.next()
-		for _, o := range w.orders {
-			t := w.store.task(o.id)
+	for w.Violation == nil && len(w.Heap.Events) > 0 && w.Events < 20_000 {
+		w.Events++
+		deployment.Next(w)
+		for _, o := range w.AllOrders {
+			t := w.Store.Task(o.Id)
 			if t == nil || t.InFlight() || t.ResendAt != 0 {
 				continue
 			}
-			of := o.id + string(t.ProcessState)
+			of := o.Id + string(t.ProcessState)
 			if s := t.ProcessState; !seen[of] && (s == core.Error || s == core.Compensated ||
 				s == core.Processing) {
 				seen[of] = true
@@ -108,7 +112,7 @@ func stopped(def *core.Definition, seed uint64) (all []*core.Task) {
 			}
 		}
 	}
-	w.stop()
+	deployment.Stop(w)
 	return all
 }
 
@@ -116,10 +120,10 @@ func stopped(def *core.Definition, seed uint64) (all []*core.Task) {
 // no fault of the move.
 func TestMovedOrderThatWaitsForAnAnswer(t *testing.T) {
 	sc := Scenario{Definition: workflows.Asking(false)}
-	def, to := sc.Definition, sc.newer()
+	def, to := sc.Definition, sc.Newer()
 	for _, task := range stopped(def, 1) {
-		sc, err := moved(task, definitionOf(def, task.Definition), to, noContent,
-			core.Time(noon)+core.Time(core.Second))
+		sc, err := deployment.MoveTask(task, definitionOf(def, task.Definition), to, deployment.NoContent,
+			core.Time(world.Noon)+core.Time(core.Second))
 		if err != nil || task.ProcessState != core.Processing {
 			continue
 		}
@@ -135,13 +139,14 @@ func TestMovedOrderThatWaitsForAnAnswer(t *testing.T) {
 // The state of child orders is not a part of their parent's task.
 func TestMovedOrderWithChildren(t *testing.T) {
 	for seed := range uint64(2000) {
-		def := workflows.Drawn(seed)
-		if len(childrenOf(def)) == 0 {
+		def := Drawn(seed)
+		if len(world.ChildrenOf(def)) == 0 {
 			continue
 		}
 		for _, task := range stopped(def, seed) {
-			_, err := moved(task, definitionOf(def, task.Definition), workflows.Variants(def)[0], noContent,
-				core.Time(noon)+core.Time(core.Hour))
+			_, err := deployment.MoveTask(task, definitionOf(def, task.Definition),
+				workflows.Variants(def)[0], deployment.NoContent,
+				core.Time(world.Noon)+core.Time(core.Hour))
 			if err != nil && strings.Contains(err.Error(), "has started child orders") {
 				return
 			}

@@ -111,6 +111,12 @@ func TestFaultsOutlastWaits(t *testing.T) {
 
 // TestOnlyRestarts: where nothing but processes fail, and no commands are given, every order is done.
 func TestOnlyRestarts(t *testing.T) {
+	var faults []simulate.Fault
+	for _, name := range []string{"crash-before", "crash-after", "timeout-after", "frozen", "zombie",
+		"fresh-copy",
+		"redelivery"} {
+		faults = append(faults, simulate.FaultNamed(name))
+	}
 	for seed := range uint64(300) {
 		d := simulate.Drawn(seed)
 		d.Deadline, d.OnDeadline, d.HopBudget = 0, "", 10_000
@@ -146,9 +152,7 @@ func TestOnlyRestarts(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := simulate.Run(simulate.Scenario{Definition: d, Alone: true,
-			Only: []simulate.Fault{simulate.CrashBefore, simulate.CrashAfter,
-				simulate.TimeoutAfter, simulate.Frozen, simulate.Zombie, simulate.FreshCopy,
-				simulate.Redelivery}}, simulate.NewSeeded(seed), simulate.Options{})
+			Only: faults}, simulate.NewSeeded(seed), simulate.Options{})
 		if r.Violation != nil || r.Ends[core.Processed] < r.Orders || len(r.Ends) > 1 {
 			t.Fatalf("seed %d: %v, %v of %d orders", seed, r.Violation, r.Ends, r.Orders)
 		}

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
 // maxLines bounds a diagram: what came last matters most.
@@ -32,7 +34,7 @@ func Diagram(story []Line) string {
 	for _, l := range story[from:] {
 		text := strings.NewReplacer(";", ",", "#", "no. ", "\n", " ").Replace(l.Text)
 		if l.To == "" {
-			fmt.Fprintf(&b, "    Note over %s: %s %s\n", l.From, seconds(l.At), text)
+			fmt.Fprintf(&b, "    Note over %s: %s %s\n", l.From, world.Seconds(l.At), text)
 			continue
 		}
 		fmt.Fprintf(&b, "    %s->>%s: %s\n", l.From, l.To, text)

@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
 // TestReliabilityShowsTheFigures: how many scenarios, cells and worlds docs/reliability.md names is what
@@ -15,9 +17,9 @@ func TestReliabilityShowsTheFigures(t *testing.T) {
 		t.Fatal(err)
 	}
 	cannot := 0
-	for r := range roleCount {
-		for c := range callCount {
-			for _, a := range actsAt[c] {
+	for r := range world.RoleCount {
+		for c := range world.CallCount {
+			for _, a := range world.ActsAt[c] {
 				if absent(r, c, a) != "" {
 					cannot++
 				}

@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"runtime"
@@ -12,8 +11,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/shared/state"
-	"github.com/stepkeeper/stepkeeper/shared/workflow"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
 // Report is what a search has found.
@@ -139,7 +137,7 @@ func (r *Report) add(one *Result) {
 	r.Events += one.Steps
 	for f, n := range one.Hits {
 		if n > 0 {
-			r.FaultsByKind[faultNames[f]] += n
+			r.FaultsByKind[world.FaultNames[f]] += n
 		}
 	}
 	for c, n := range one.Cells {
@@ -165,83 +163,6 @@ func (f *finding) conclude() {
 	}
 	f.report.Tape = NewTape(f.sc, choices, f.report.Violation)
 	f.report.Story = Run(f.sc, NewPlayer(choices), Options{Story: true}).Story
-}
-
-// NewTape records a run.
-func NewTape(sc Scenario, choices []Choice, v *Violation) *Tape {
-	t := &Tape{Schema: 1, Services: sc.Services, Order: sc.Order, Choices: choices}
-	if b := sc.Begun; b != nil {
-		t.At = b.At
-		t.Task, _ = state.EncodeTask(b.Task) // it was stored
-	}
-	if data, err := workflow.Encode(sc.Definition); err == nil {
-		t.Workflow = data
-	}
-	for _, d := range childrenOf(sc.Definition) {
-		if data, err := workflow.Encode(d); err == nil {
-			t.Children = append(t.Children, data)
-		}
-	}
-	if v != nil {
-		t.Invariant, t.Note = v.Invariant, v.Text
-	}
-	return t
-}
-
-// Scenario is what the tape was recorded of.
-func (t *Tape) Scenario() (Scenario, error) {
-	all, err := sealedAll(append([]json.RawMessage{t.Workflow}, t.Children...))
-	if err != nil {
-		return Scenario{}, fmt.Errorf("the workflow of the tape: %w", err)
-	}
-	sc := Scenario{Definition: all[0], Services: t.Services, Order: t.Order}
-	if t.Task == nil {
-		return sc, nil
-	}
-	task, err := state.DecodeTask(t.Task)
-	if err != nil {
-		return Scenario{}, fmt.Errorf("the order of the tape: %w", err)
-	}
-	sc.Begun, sc.Orders = &Begun{task, t.At}, 1
-	return sc, nil
-}
-
-// sealedAll reads compiled definitions, and gives those with child orders the definitions of these.
-func sealedAll(data []json.RawMessage) (all []*core.Definition, err error) {
-	for _, one := range data {
-		d := &core.Definition{}
-		if err := json.Unmarshal(one, d); err != nil {
-			return nil, err
-		}
-		// which makes it canonical, whatever white space it was given
-		if err := workflow.Seal(d); err != nil {
-			return nil, err
-		}
-		all = append(all, d)
-	}
-	for _, d := range all {
-		for i := range d.Steps {
-			if e := d.Steps[i].Each; e != nil {
-				if n := slices.IndexFunc(all,
-					func(o *core.Definition) bool { return o.Hash == e.Definition }); n >= 0 {
-					e.Child = all[n]
-				}
-			}
-		}
-	}
-	return all, nil
-}
-
-// Play runs a tape.
-func (t *Tape) Play(o Options) (Result, error) {
-	if t.Scope != "" {
-		return t.follow(o)
-	}
-	sc, err := t.Scenario()
-	if err != nil {
-		return Result{}, err
-	}
-	return Run(sc, NewPlayer(t.Choices), o), nil
 }
 
 // Sorted lists the keys of a count.

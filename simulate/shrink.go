@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/stepkeeper/stepkeeper/simulate/internal/deployment"
 )
 
 // Shrink looks for a shorter run that breaks the same invariant: fewer faults, orders and delays.
@@ -65,7 +67,7 @@ func (s *shrinking) fewer() bool {
 		}
 	}
 	if len(ids) == 0 { // none is named, so all are alike
-		ids = []string{firstID}
+		ids = []string{deployment.FirstID}
 	}
 	for n := 1; n < min(s.result.Orders, mostMatter+1) && s.left > 0; n++ {
 		for _, id := range ids {

@@ -3,6 +3,9 @@ package simulate
 import (
 	"slices"
 	"sync"
+
+	"github.com/stepkeeper/stepkeeper/simulate/internal/deployment"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
 // Matrix is every single fault at every place of every base scenario.
@@ -15,7 +18,7 @@ type Matrix struct {
 	Wrong   []Absent     // that cannot exist, and were hit
 	Places  []Place      // every fault at every single call of every scenario
 	Broken  []Broken
-	Hits    [faultCount]int
+	Hits    [world.FaultCount]int
 }
 
 // Absent is a cell that cannot exist, and why.
@@ -41,8 +44,8 @@ type Broken struct {
 
 // Singles tries every fault at every place of every base scenario, once. With pairs > 0 it tries
 // that many pairs of each scene in addition, spread evenly.
-func Singles(scenes []Scene, workers, pairs int) *Matrix {
-	m := &Matrix{Scenes: len(scenes), Cells: map[Cell]int{}}
+func Singles(base []Scene, workers, pairs int) *Matrix {
+	m := &Matrix{Scenes: len(base), Cells: map[Cell]int{}}
 	type job struct {
 		scene   *Scene
 		choices []Choice
@@ -60,9 +63,9 @@ func Singles(scenes []Scene, workers, pairs int) *Matrix {
 			}
 		})
 	}
-	for i := range scenes {
-		s := &scenes[i]
-		places, cannot := s.places()
+	for i := range base {
+		s := &base[i]
+		places, cannot := places(s)
 		mu.Lock()
 		m.Places = append(m.Places, cannot...)
 		mu.Unlock()
@@ -83,16 +86,16 @@ func Singles(scenes []Scene, workers, pairs int) *Matrix {
 
 // places lists every fault that can be put anywhere on the scene's plain course, and those that
 // cannot.
-func (s *Scene) places() (all []Choice, cannot []Place) {
-	w := newSimulation(s.Scenario, Plain{})
-	w.listing = true
-	w.setUp()
-	w.play()
-	for _, p := range w.points {
-		for v, name := range actNames(p.Site) {
+func places(s *Scene) (all []Choice, cannot []Place) {
+	w := deployment.NewSimulation(s.Scenario, Plain{})
+	w.Listing = true
+	deployment.SetUp(w)
+	deployment.Play(w)
+	for _, p := range w.Points {
+		for v, name := range world.ActNames(p.Site) {
 			c := Choice{At: p.Site, Of: p.Subject, Nth: p.Nth, Value: v + 1, What: name}
 			r, site := siteOf(p.Site)
-			switch why := w.impossible(r, site, actsAt[site][v]); {
+			switch why := w.Impossible(r, site, world.ActsAt[site][v]); {
 			case s.Base(p.Point) > 0:
 				cannot = append(cannot, Place{s.Name, c, 0,
 					"another fault happens there, which the scenario is about"})
@@ -107,13 +110,13 @@ func (s *Scene) places() (all []Choice, cannot []Place) {
 }
 
 // siteOf is the opposite of sites.
-func siteOf(name string) (role, call) {
-	for r := range sites {
-		if c := slices.Index(sites[r][:], name); c >= 0 {
-			return role(r), call(c) //nolint:gosec // small
+func siteOf(name string) (world.Role, world.Call) {
+	for r := range world.Sites {
+		if c := slices.Index(world.Sites[r][:], name); c >= 0 {
+			return world.Role(r), world.Call(c) //nolint:gosec // small
 		}
 	}
-	return roleCount, callCount
+	return world.RoleCount, world.CallCount
 }
 
 func (m *Matrix) add(s *Scene, choices []Choice, r *Result) {
@@ -140,11 +143,11 @@ func (m *Matrix) add(s *Scene, choices []Choice, r *Result) {
 
 // conclude compares what was hit with what can exist.
 func (m *Matrix) conclude() {
-	for r := range sites {
-		for c := range sites[r] {
-			for _, a := range actsAt[c] {
-				cell := Cell{sites[r][c], a.String()}
-				switch why := absent(role(r), call(c), a); { //nolint:gosec // small
+	for r := range world.Sites {
+		for c := range world.Sites[r] {
+			for _, a := range world.ActsAt[c] {
+				cell := Cell{Site: world.Sites[r][c], Act: a.String()}
+				switch why := absent(world.Role(r), world.Call(c), a); { //nolint:gosec // small
 				case why != "" && m.Cells[cell] > 0:
 					m.Wrong = append(m.Wrong, Absent{cell, why})
 				case why != "":
@@ -172,11 +175,12 @@ func (m *Matrix) Count() int { return cellCount(nil) }
 
 // cellCount is how many cells can exist with some kinds of faults; nil: with all.
 func cellCount(only []Fault) (n int) {
-	for r := range sites {
-		for c := range sites[r] {
-			for _, a := range actsAt[c] {
+	for r := range world.Sites {
+		for c := range world.Sites[r] {
+			for _, a := range world.ActsAt[c] {
 				//nolint:gosec // small
-				if (only == nil || slices.Contains(only, a.fault)) && absent(role(r), call(c), a) == "" {
+				if (only == nil || slices.Contains(only, a.Fault)) &&
+					absent(world.Role(r), world.Call(c), a) == "" {
 					n++
 				}
 			}
@@ -186,62 +190,64 @@ func cellCount(only []Fault) (n int) {
 }
 
 // calls lists whose calls there are at all.
-var calls = [roleCount][]call{
-	aScheduler: {callLoad, callOrder, callCommit, callDue, callSend, callDelete, callExtend, callAlert,
-		callMessage, callPoll, callClock, callDeploy},
-	aSupervisor: {callLoad, callCommit, callDue, callLease, callSend, callDepth, callAlert, callMessage,
-		callTick, callClock},
-	anAgent: {callSend, callDelete, callExtend, callEntry, callMove, callDo, callUndo, callMessage,
-		callPoll, callClock},
-	aClient: {callDelete, callMessage, callPoll, callForge, callExpire},
+var calls = [world.RoleCount][]world.Call{
+	world.AScheduler: {world.CallLoad, world.CallOrder, world.CallCommit, world.CallDue, world.CallSend,
+		world.CallDelete, world.CallExtend, world.CallAlert,
+		world.CallMessage, world.CallPoll, world.CallClock, world.CallDeploy},
+	world.ASupervisor: {world.CallLoad, world.CallCommit, world.CallDue, world.CallLease, world.CallSend,
+		world.CallDepth, world.CallAlert, world.CallMessage,
+		world.CallTick, world.CallClock},
+	world.AnAgent: {world.CallSend, world.CallDelete, world.CallExtend, world.CallEntry, world.CallMove,
+		world.CallDo, world.CallUndo, world.CallMessage,
+		world.CallPoll, world.CallClock},
+	world.AClient: {world.CallDelete, world.CallMessage, world.CallPoll, world.CallForge, world.CallExpire},
 }
 
 // who makes a call, for those that do not.
-var who = [callCount]string{
-	callLoad: "only the Scheduler and the Supervisor read the state store; agents and applications know " +
+var who = [world.CallCount]string{
+	world.CallLoad: "only the Scheduler and the Supervisor read the state store; agents and applications " +
+		"know " +
 		"messages alone",
-	callOrder:  "only the Scheduler reads orders that are kept apart: it alone evaluates expressions",
-	callCommit: "only the Scheduler and the Supervisor write the state store",
-	callDue: "only the Supervisor looks through the index, and a Scheduler that starts in one process " +
+	world.CallOrder:  "only the Scheduler reads orders that are kept apart: it alone evaluates expressions",
+	world.CallCommit: "only the Scheduler and the Supervisor write the state store",
+	world.CallDue: "only the Supervisor looks through the index, and a Scheduler that " +
+		"starts in one process " +
 		"(P27)",
-	callLease: "only the Supervisor holds a lease: Schedulers may always work at the same time",
-	callSend: "an application's sends have no answer that the protocol could use; what happens to its " +
+	world.CallLease: "only the Supervisor holds a lease: Schedulers may always work at the same time",
+	world.CallSend: "an application's sends have no answer that the protocol could use; " +
+		"what happens to its " +
 		"messages is client.message",
-	callDelete: "the Supervisor takes from no queue",
-	callExtend: "it takes from no queue, or returns nothing to the queue: an application that does not " +
+	world.CallDelete: "the Supervisor takes from no queue",
+	world.CallExtend: "it takes from no queue, or returns nothing to the queue: an " +
+		"application that does not " +
 		"delete gets it again",
-	callDepth:  "only the Supervisor looks for backlogs (P32)",
-	callAlert:  "only the Scheduler and the Supervisor raise alerts",
-	callEntry:  "only agents keep a ledger (P31)",
-	callMove:   "only agents keep a ledger (P31)",
-	callDo:     "only agents call services",
-	callUndo:   "only agents call services",
-	callPoll:   "the Supervisor takes from no queue: its schedule starts it",
-	callTick:   "only the Supervisor is started by a schedule",
-	callClock:  "the application's clock decides nothing",
-	callForge:  "forged and unreadable messages come from outside of the actors",
-	callExpire: "expiry is the store's own, whichever actor works",
-	callDeploy: "only the Scheduler picks the version of a workflow for an order",
+	world.CallDepth:  "only the Supervisor looks for backlogs (P32)",
+	world.CallAlert:  "only the Scheduler and the Supervisor raise alerts",
+	world.CallEntry:  "only agents keep a ledger (P31)",
+	world.CallMove:   "only agents keep a ledger (P31)",
+	world.CallDo:     "only agents call services",
+	world.CallUndo:   "only agents call services",
+	world.CallPoll:   "the Supervisor takes from no queue: its schedule starts it",
+	world.CallTick:   "only the Supervisor is started by a schedule",
+	world.CallClock:  "the application's clock decides nothing",
+	world.CallForge:  "forged and unreadable messages come from outside of the actors",
+	world.CallExpire: "expiry is the store's own, whichever actor works",
+	world.CallDeploy: "only the Scheduler picks the version of a workflow for an order",
 }
 
 // absent says why a cell cannot exist; "" where it can.
-func absent(r role, c call, a act) string {
-	_, isCompute := find(compute, a)
+func absent(r world.Role, c world.Call, a world.Act) string {
+	_, isCompute := world.Find(world.Compute, a)
 	switch {
-	case !slices.Contains(calls[r], c) && r == aSupervisor && c == callOrder:
+	case !slices.Contains(calls[r], c) && r == world.ASupervisor && c == world.CallOrder:
 		return "the Supervisor claims nothing (P16), so that it never evaluates an expression and needs " +
 			"no order"
 	case !slices.Contains(calls[r], c):
 		return who[c]
-	case r == aClient && isCompute:
+	case r == world.AClient && isCompute:
 		return "the application is its owner's, and no part of the protocol"
-	case a.fault == ItemTooLarge && c == callSend && r != aScheduler:
-		return "what the " + roleNames[r] + " sends is small, or was cut before"
+	case a.Fault == world.ItemTooLarge && c == world.CallSend && r != world.AScheduler:
+		return "what the " + world.RoleNames[r] + " sends is small, or was cut before"
 	}
 	return ""
-}
-
-func find(list []act, a act) (int, bool) {
-	i := slices.Index(list, a)
-	return i, i >= 0
 }

@@ -1,0 +1,68 @@
+package world
+
+import (
+	"errors"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// agency is what one handling of an agent has done with its request, for the rules of agents
+// (P3, P6, P24, P25, P28, P31).
+type agency struct {
+	Req      *message.Request // nil: it is unreadable
+	Received core.Time        // by the agent's own clock
+	First    port.LedgerEntry // as the ledger had it when it was read first
+	Read     bool
+	Entered  bool   // its first move is stored
+	State    string // that it moved the entry to
+	Called   bool
+	Outcome  Outcome
+	Checked  bool // its service was asked
+	Happened bool // and said so
+	Unsent   bool // a reply, or a quarantine, was not taken
+}
+
+// Outcome is what a call has shown to its caller.
+type Outcome uint8
+
+const (
+	InTheDark  Outcome = iota // unknown
+	HappenedIt                // the answer came
+	RefusedIt                 // for good, and proven without effect
+	LaterIt                   // proven without effect, a repetition may succeed
+)
+
+// Stop is when the agent has to fall silent, by its own clock (P25).
+func (a *agency) Stop() core.Time { return a.Req.StopBy.Add(-a.Req.ClockSkew) }
+
+// ErrCut is what a handler sees once its process has died, or its time was over: nothing that it
+// does from then on has any effect.
+var ErrCut = errors.New("the process is dead")
+
+// Invocation is one handler at work, as a coroutine.
+type Invocation struct {
+	W       *Simulation
+	P       *Process
+	Id      int
+	What    string
+	Dead    bool
+	Parked  bool
+	Yield   func(int64) bool
+	Routine *coroutine
+	Letters []*Letter       // that it handles
+	Handed  []port.Delivery // as they came
+	Direct  any             // or what it was asked for without a queue
+	About   string          // the order of that
+	Sights  []*Sight
+	Clock   []Reading             // of its process
+	Anew    bool                  // something was loaded since the last reading
+	Depths  map[string]port.Depth // of queues, as it saw them
+	Agency  agency                // of an agent
+	Shards  map[string]bool       // whose sweep is ours, and whose is not
+	Gone    []bool                // of its messages: it lets go of them
+	Broken  bool                  // a call has failed in another way
+	Trouble bool                  // a call has failed
+	Driven                        // of an exploration
+}

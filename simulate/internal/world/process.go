@@ -1,0 +1,38 @@
+package world
+
+import (
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/functions/supervisor"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// Process is one instance of an actor, with a clock of its own.
+type Process struct {
+	W       *Simulation
+	Name    string
+	Role    Role
+	Agent   string // of an agent
+	Up      bool
+	Offset  int64 // of its clock, milliseconds
+	Deploy  int   // which version of the workflow it gives to new orders
+	Running []*Invocation
+
+	Scheduler  *scheduler.Scheduler
+	Supervisor *supervisor.Supervisor
+	Worker     *worker.Worker
+	Paused     int64                     // it takes nothing before this time
+	Waits      *scheduler.Waits          // what it has learnt of the agents' queues (P32)
+	Known      map[string]scheduler.Wait // of that, at the end of its last handling; never changed in place
+}
+
+// Now is what the process's clock shows.
+func (p *Process) Now() time.Time {
+	now := p.W.Start + p.W.Now + p.Offset
+	if iv := p.W.Cur; iv != nil && iv.P == p {
+		iv.read(core.Time(now))
+	}
+	return time.UnixMilli(now).UTC()
+}
