@@ -20,23 +20,34 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// Task and the other aliases are the results of the calls. Package view documents their fields.
+// Results of the calls. Packages view and core document their fields.
 type (
-	Task      = view.Task
-	Step      = view.Step
-	Summary   = view.Summary
+	// Task is an order with its steps.
+	Task = view.Task
+	// Step is one step of a Task.
+	Step = view.Step
+	// Summary is an order in a listing.
+	Summary = view.Summary
+	// TaskError is the reason why an order ended as it did.
 	TaskError = view.TaskError
-	Moment    = view.Moment
-	Plan      = view.Plan
-
+	// Moment is one line of an order's timeline.
+	Moment = view.Moment
+	// Plan describes the effect of a move to another definition.
+	Plan = view.Plan
+	// Definition is a version of a workflow.
 	Definition = view.Definition
-	Workflow   = view.WorkflowInfo
-
+	// Workflow is a workflow that orders can name.
+	Workflow = view.WorkflowInfo
+	// Unattended is a queue without a consumer.
 	Unattended = view.Unattended
+	// Statistics holds the figures of a deployment.
 	Statistics = view.Statistics
-	State      = core.State
-	Verdict    = core.Verdict
-	Fact       = core.Fact
+	// State is the state of an order or a step.
+	State = core.State
+	// Verdict is the result of a command.
+	Verdict = core.Verdict
+	// Fact is what an operator states about a step in doubt.
+	Fact = core.Fact
 )
 
 // Facts that Resolve can state.

@@ -11,15 +11,22 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// State and the other aliases are results of a Run. Packages view and core document their fields.
+// Results of a Run. Packages view and core document their fields.
 type (
-	State   = core.State
-	Step    = view.Step
-	Task    = view.Task
-	Alert   = core.RaiseAlert
-	Status  = core.Status
+	// State is the state of an order or a step.
+	State = core.State
+	// Step is one step of a Task.
+	Step = view.Step
+	// Task is an order with its steps.
+	Task = view.Task
+	// Alert is an alert to the operator.
+	Alert = core.RaiseAlert
+	// Status is a status message to the sender of the order.
+	Status = core.Status
+	// Verdict is the result of a command.
 	Verdict = core.Verdict
-	Fact    = core.Fact
+	// Fact is what an operator states about a step in doubt.
+	Fact = core.Fact
 )
 
 // States of an order and its steps.

@@ -122,10 +122,10 @@ func (x *Expressions) InputReads(step int) []string {
 	reads := map[string]bool{}
 	if t := x.inputs[step]; t != nil {
 		for _, p := range t.holes {
-			for _, name := range p.steps { // The order does not matter because the names are sorted below.
+			for _, name := range p.steps { // The loop runs in any order because the names are sorted below.
 				reads[name] = true
 			}
-			for _, f := range p.facts { // The order does not matter here either.
+			for _, f := range p.facts { // This loop also runs in any order.
 				reads[f.step] = true
 			}
 		}
