@@ -24,6 +24,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
+// Ctx is the context of every call.
 var Ctx = context.Background()
 
 // ear listens to what the actors log: a handler that panics has a fault, whatever it did about it.
@@ -50,6 +51,7 @@ func (e ear) WithAttrs([]slog.Attr) slog.Handler { return e }
 
 func (e ear) WithGroup(string) slog.Handler { return e }
 
+// NewSimulation returns the world of a scenario, before anything is drawn.
 func NewSimulation(sc world.Scenario, c world.Chooser) *world.Simulation {
 	w := &world.Simulation{
 		Sc: sc, Chooser: c, Def: sc.Definition, Queues: map[string]*world.Queue{},

@@ -52,6 +52,7 @@ func Moved(docs *view.Documents, hash string, to *core.Definition, at core.Time)
 	return MoveTask(t, from, to, docs.Order, at)
 }
 
+// MoveTask returns the scenario of a task that is moved from one definition to another.
 func MoveTask(t *core.Task, from, to *core.Definition, order json.RawMessage,
 	at core.Time) (world.Scenario, error) {
 	d, err := core.Decide(from, order, t,

@@ -140,6 +140,7 @@ func suffer(iv *world.Invocation, f world.Fault, subject string) (err error, cut
 	return world.ErrCut, iv.Dead
 }
 
+// Ended removes a handling that is over from its process.
 func Ended(p *world.Process, iv *world.Invocation) {
 	if i := slices.Index(p.Running, iv); i >= 0 {
 		p.Running = slices.Delete(p.Running, i, i+1)

@@ -8,6 +8,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
+// Rows hashes what stands in the store.
 func Rows(d *world.Driver, now int64) (sum world.Digest) {
 	for _, id := range d.W.Store.Ids {
 		one := world.EmptyDigest

@@ -20,6 +20,7 @@ type Scene struct {
 // Plot changes the plain course at some points.
 type Plot map[world.Point]int
 
+// Base returns the choice that the plot makes at a point.
 func (p Plot) Base(at world.Point) int { return p[at] }
 
 // Fault puts a fault at a place of the plot.

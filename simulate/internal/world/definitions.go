@@ -93,6 +93,7 @@ func (sc *Scenario) Families() []*core.Definition {
 	return sc.below
 }
 
+// DefOf returns the definition that a task pins.
 func (w *Simulation) DefOf(t *core.Task) *core.Definition {
 	if d := w.Definition(t.Definition); d != nil {
 		return d

@@ -12,14 +12,17 @@ import (
 // one: two worlds that differ in nothing but the date go on in the same way.
 type Digest uint64
 
+// EmptyDigest is the hash of nothing.
 const EmptyDigest Digest = 14695981039346656037
 
+// Number adds a number.
 func (d *Digest) Number(n int64) {
 	const prime = 0x9e3779b97f4a7c15
 	*d = (*d ^ Digest(n)) * prime //nolint:gosec // a hash
 	*d ^= *d >> 29
 }
 
+// Text adds a text.
 func (d *Digest) Text(s string) {
 	d.Number(int64(len(s)))
 	for ; len(s) >= 8; s = s[8:] {
@@ -30,6 +33,7 @@ func (d *Digest) Text(s string) {
 	}
 }
 
+// Yes adds facts.
 func (d *Digest) Yes(all ...bool) {
 	n := int64(1)
 	for _, b := range all {

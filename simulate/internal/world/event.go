@@ -19,6 +19,7 @@ func (h *Heap) less(i, j int) bool {
 	return a.At < b.At || a.At == b.At && a.seq < b.seq
 }
 
+// Push adds an event.
 func (h *Heap) Push(e Event) {
 	h.seq++
 	e.seq = h.seq
@@ -33,6 +34,7 @@ func (h *Heap) Push(e Event) {
 	}
 }
 
+// Pop removes and returns the earliest event.
 func (h *Heap) Pop() Event {
 	e := h.Events[0]
 	n := len(h.Events) - 1

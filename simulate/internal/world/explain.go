@@ -17,6 +17,7 @@ const (
 	ReportToUs   Whose = "report this to us" // a rule of Stepkeeper's own is broken
 )
 
+// ReportIt says what to do about a fault of Stepkeeper.
 const ReportIt = "open an issue at https://github.com/stepkeeper/stepkeeper/issues with the workflow and " +
 	"the tape, if one was written"
 
@@ -27,6 +28,7 @@ type Explained struct {
 	Fix   string `json:"fix"`
 }
 
+// String returns the explanation and the fix.
 func (e Explained) String() string { return fmt.Sprintf("%s: %s\nFix: %s.", e.Whose, e.Text, e.Fix) }
 
 // Explain says in words what a broken invariant means. sc is the scenario of the run.

@@ -72,6 +72,7 @@ var FaultNames = [FaultCount]string{
 	BreakerOpen:      "breaker-open", CredentialExpired: "credential-expired", NotYet: "not-yet",
 }
 
+// String returns the fault's name.
 func (f Fault) String() string { return FaultNames[f] }
 
 // Faults lists every fault.
@@ -121,6 +122,7 @@ const (
 	CallCount
 )
 
+// CallNames are the names of calls in sites.
 var CallNames = [CallCount]string{
 	"load", "load-order", "commit", "due", "lease", "send", "delete", "extend", "depth", "alert",
 	"ledger-read", "ledger-write", "do", "undo", "message", "poll", "tick", "clock", "forge", "expire",
@@ -138,6 +140,7 @@ const (
 	RoleCount
 )
 
+// RoleNames are the names of roles in sites.
 var RoleNames = [RoleCount]string{"scheduler", "supervisor", "agent", "client"}
 
 // Act is a fault with the side of the call on which it falls.
@@ -146,6 +149,7 @@ type Act struct {
 	After bool
 }
 
+// String returns the act's name.
 func (a Act) String() string {
 	if a.After && (a.Fault == Zombie || a.Fault == Frozen) {
 		return a.Fault.String() + "-after"
@@ -230,6 +234,7 @@ var actsBySite = func() map[string][]string {
 // ActNames lists the names of what can go wrong at a site, nil where nothing can.
 func ActNames(site string) []string { return actsBySite[site] }
 
+// Find returns the place of an act in a list.
 func Find(list []Act, a Act) (int, bool) {
 	i := slices.Index(list, a)
 	return i, i >= 0

@@ -122,14 +122,17 @@ var invariants = []Invariant{
 // checks counts how often each invariant was looked at, at the invariants' places.
 type checks struct{ n []int }
 
+// NewChecks returns counts of which all are zero.
 func NewChecks() checks { return checks{make([]int, len(invariants))} }
 
+// Did counts one look at an invariant.
 func (c *checks) Did(name string) {
 	if name != "" {
 		c.n[placeOf(name)]++
 	}
 }
 
+// Counted returns how often each invariant was looked at.
 func (c *checks) Counted() map[string]int {
 	all := make(map[string]int, len(invariants))
 	for i, n := range c.n {
@@ -182,7 +185,7 @@ func (w *Simulation) Violate(name, format string, args ...any) {
 	w.Trace("world", "", "VIOLATION of "+w.Violation.String())
 }
 
-// Text is what an invariant says.
+// Rule returns the text of the invariant.
 func (v *Violation) Rule() string {
 	i := slices.IndexFunc(invariants, func(i Invariant) bool { return i.Name == v.Invariant })
 	if i < 0 {

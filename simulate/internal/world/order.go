@@ -27,6 +27,7 @@ type History struct {
 	Submitted bool                 // of an exploration: at least once
 }
 
+// NewHistory returns the history of an order of which nothing is known.
 func NewHistory() History {
 	return History{
 		Received: map[int]bool{}, Reported: map[int]string{}, Alerts: map[string]bool{},

@@ -36,6 +36,7 @@ type Letter struct {
 	Copied   bool // of an exploration: there is another one like it
 }
 
+// Delivery returns a letter as its receiver sees it.
 func (q *Queue) Delivery(l *Letter) port.Delivery {
 	return port.Delivery{
 		Message: l.Message, ID: strconv.Itoa(l.Id), Receipt: strconv.Itoa(l.Id) + "/" +

@@ -47,6 +47,7 @@ type Remote struct {
 	Proven  int   // the last attempt that was answered noEffect (P22a)
 }
 
+// ServiceOf returns what a service knows of the key of a call.
 func (w *Simulation) ServiceOf(c worker.Call, agent string) *Remote {
 	s := w.Services[c.Key]
 	if s == nil {
@@ -88,6 +89,7 @@ func (w *Simulation) Kept() (most int64) {
 	return most
 }
 
+// String returns what stands in the service.
 func (s *Remote) String() string {
 	return fmt.Sprintf("%s: %d effects, %d stand, undone %v", s.Key, s.Applied, s.Net, s.Undone)
 }

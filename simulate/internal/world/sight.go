@@ -57,6 +57,7 @@ type Sight struct {
 	Settled bool  // it settled the end itself
 }
 
+// Sight returns what the handling has seen of an order.
 func (iv *Invocation) Sight(id string) *Sight {
 	for _, s := range iv.Sights {
 		if s.Id == id {

@@ -141,6 +141,7 @@ type Violation struct {
 	At        int64  `json:"at"` // milliseconds since the start
 }
 
+// String returns the invariant and what broke it.
 func (v *Violation) String() string { return fmt.Sprintf("%s: %s", v.Invariant, v.Text) }
 
 // Result is what came of a run.
@@ -193,6 +194,7 @@ func (w *Simulation) Spread(site, subject string, n int64) int64 {
 	return int64(w.Choose(site, subject, grid, 0.9)) * n / grid
 }
 
+// At has something happen at a time, unless an exploration decides what happens next.
 func (w *Simulation) At(t int64, do func()) {
 	if w.Driver != nil { // which decides itself what happens next
 		return
@@ -200,6 +202,7 @@ func (w *Simulation) At(t int64, do func()) {
 	w.Heap.Push(Event{At: max(t, w.Now), Do: do})
 }
 
+// After has something happen after a while.
 func (w *Simulation) After(d int64, do func()) { w.At(w.Now+d, do) }
 
 // Bounds of a run.

@@ -53,6 +53,7 @@ func (r *Row) Order() []byte {
 // Expire removes all but the order's ID.
 func (r *Row) Expire() { *r = Row{Ended: r.Known()} }
 
+// Row returns the row of an ID, a new one if there is none.
 func (s *Store) Row(id string) *Row {
 	r := s.Rows[id]
 	if r == nil {

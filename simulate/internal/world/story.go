@@ -10,6 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
+// Seconds converts milliseconds.
 func Seconds(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }
 
 // Line is one thing that happened, for people.
@@ -20,6 +21,7 @@ type Line struct {
 	Text string `json:"text"`
 }
 
+// String returns the line with its time.
 func (l Line) String() string {
 	to := ""
 	if l.To != "" {
