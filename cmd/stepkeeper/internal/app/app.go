@@ -138,6 +138,22 @@ func (a *App) PrintJSON(v any) error { return Written(encode(a.Streams.Out, v, "
 // PrintLine writes one line of JSON Lines.
 func (a *App) PrintLine(v any) error { return Written(encode(a.Streams.Out, v, "")) }
 
+// PrintList writes one line of JSON Lines for each element, or a table with a row for each.
+func PrintList[T any](a *App, all []T, header []string, row func(*T) []string) error {
+	rows := make([][]string, len(all))
+	for i := range all {
+		if !a.JSON() {
+			rows[i] = row(&all[i])
+		} else if err := a.PrintLine(all[i]); err != nil {
+			return err
+		}
+	}
+	if !a.JSON() {
+		render.Table(a.Streams.Out, a.Streams.Style(), "", header, rows)
+	}
+	return nil
+}
+
 func encode(w io.Writer, v any, indent string) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)

@@ -32,6 +32,21 @@ func (a *App) Client(ctx context.Context) (*client.Client, error) {
 	return a.connect(ctx, client.WithRetry(QuickAttempts, QuickPatience))
 }
 
+// Ask calls get with a client, within the time limit of one answer, and explains the error.
+func Ask[T any](ctx context.Context, a *App, what string,
+	get func(*client.Client, context.Context) (T, error)) (v T, err error) {
+	ctx, cancel := a.Bounded(ctx, DefaultTimeout)
+	defer cancel()
+	c, err := a.Client(ctx)
+	if err != nil {
+		return v, err
+	}
+	if v, err = get(c, ctx); err != nil {
+		return v, a.Explain(err, what)
+	}
+	return v, nil
+}
+
 // PatientClient is for a command that outlives a restart of the server; its context comes from patient.
 func (a *App) PatientClient(ctx context.Context) (*client.Client, error) {
 	return a.connect(ctx, client.WithRetry(longAttempts, longPatience))

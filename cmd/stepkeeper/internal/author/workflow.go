@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/diagram"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
@@ -349,27 +350,19 @@ func runWorkflowList(ctx context.Context, a *app.App) error {
 	if err != nil {
 		return a.Explain(err, "list of workflows")
 	}
-	if a.JSON() {
-		for _, w := range all {
-			if err := a.PrintLine(w); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
 	style := a.Streams.Style()
-	rows := make([][]string, len(all))
-	for i, w := range all {
-		state := style.Good("in force")
+	err = app.PrintList(a, all, []string{"WORKFLOW", "STATE", "HASH"}, func(w *client.Workflow) []string {
 		switch {
 		case w.Hash == "":
-			state = style.Bad("broken")
+			return []string{w.Name, style.Bad("broken"), w.Hash}
 		case len(w.Problems) > 0:
-			state = style.Warn("older version in force")
+			return []string{w.Name, style.Warn("older version in force"), w.Hash}
 		}
-		rows[i] = []string{w.Name, state, w.Hash}
+		return []string{w.Name, style.Good("in force"), w.Hash}
+	})
+	if err != nil || a.JSON() {
+		return err
 	}
-	render.Table(a.Streams.Out, style, "", []string{"WORKFLOW", "STATE", "HASH"}, rows)
 	for _, w := range all {
 		for _, p := range w.Problems {
 			fmt.Fprintln(a.Streams.Err, style.Bad(render.Clean(p)))

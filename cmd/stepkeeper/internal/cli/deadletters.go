@@ -141,39 +141,21 @@ func explainQueue(a *app.App, err error, queue string) *failure.Error {
 }
 
 func runDeadLettersList(ctx context.Context, a *app.App) error {
-	ctx, cancel := a.Bounded(ctx, app.DefaultTimeout)
-	defer cancel()
-	c, err := a.Client(ctx)
+	all, err := app.Ask(ctx, a, "list of queues", (*client.Client).DeadLetterQueues)
 	if err != nil {
 		return err
 	}
-	all, err := c.DeadLetterQueues(ctx)
-	if err != nil {
-		return a.Explain(err, "list of queues")
-	}
-	rows := make([][]string, 0, len(all))
-	for _, q := range all {
-		if a.JSON() {
-			if err := a.PrintLine(q); err != nil {
-				return err
+	return app.PrintList(a, all, []string{"QUEUE", "MESSAGES", "OLDEST SEEN", "DELETED"},
+		func(q *client.DeadLetterQueue) []string {
+			switch {
+			case q.Problem != "":
+				return []string{q.Queue, "?", render.Clean(q.Problem), "-"}
+			case q.Oldest.IsZero():
+				return []string{q.Queue, fmt.Sprint(q.Messages), "-", "-"}
 			}
-			continue
-		}
-		row := []string{q.Queue, fmt.Sprint(q.Messages), "-", "-"}
-		switch {
-		case q.Problem != "":
-			row[1], row[2] = "?", render.Clean(q.Problem)
-		case !q.Oldest.IsZero():
-			row[2] = render.Moment(core.TimeOf(q.Oldest))
-			row[3] = render.Moment(core.TimeOf(q.Oldest.Add(client.KeptFor)))
-		}
-		rows = append(rows, row)
-	}
-	if !a.JSON() {
-		render.Table(a.Streams.Out, a.Streams.Style(), "",
-			[]string{"QUEUE", "MESSAGES", "OLDEST SEEN", "DELETED"}, rows)
-	}
-	return nil
+			return []string{q.Queue, fmt.Sprint(q.Messages), render.Moment(core.TimeOf(q.Oldest)),
+				render.Moment(core.TimeOf(q.Oldest.Add(client.KeptFor)))}
+		})
 }
 
 // deadLetterLine is a message with --output json.

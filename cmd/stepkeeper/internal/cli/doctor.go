@@ -38,15 +38,9 @@ func newDoctor(a *app.App) *cobra.Command {
 }
 
 func runDoctor(ctx context.Context, a *app.App) error {
-	ctx, cancel := a.Bounded(ctx, app.DefaultTimeout)
-	defer cancel()
-	c, err := a.Client(ctx)
+	checks, err := app.Ask(ctx, a, "its checks", (*client.Client).Checks)
 	if err != nil {
 		return err
-	}
-	checks, err := c.Checks(ctx)
-	if err != nil {
-		return a.Explain(err, "its checks")
 	}
 	failed := 0
 	for _, check := range checks {

@@ -31,35 +31,16 @@ func newSchedules(a *app.App) *cobra.Command {
 }
 
 func runSchedules(ctx context.Context, a *app.App) error {
-	ctx, cancel := a.Bounded(ctx, app.DefaultTimeout)
-	defer cancel()
-	c, err := a.Client(ctx)
+	all, err := app.Ask(ctx, a, "list of schedules", (*client.Client).Schedules)
 	if err != nil {
 		return err
 	}
-	all, err := c.Schedules(ctx)
-	if err != nil {
-		return a.Explain(err, "list of schedules")
-	}
-	if a.JSON() {
-		for i := range all {
-			if err := a.PrintLine(all[i]); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if len(all) == 0 {
+	if len(all) == 0 && !a.JSON() {
 		fmt.Fprintln(a.Streams.Err, "no workflow has a schedule")
 		return nil
 	}
-	rows := make([][]string, len(all))
-	for i := range all {
-		rows[i] = scheduleRow(&all[i])
-	}
-	render.Table(a.Streams.Out, a.Streams.Style(), "", []string{"WORKFLOW", "CRON", "ZONE", "NEXT", "STARTED",
-		"LAST ORDER", "LATE", "SKIPPED", "LAST SKIPPED"}, rows)
-	return nil
+	return app.PrintList(a, all, []string{"WORKFLOW", "CRON", "ZONE", "NEXT", "STARTED", "LAST ORDER", "LATE",
+		"SKIPPED", "LAST SKIPPED"}, scheduleRow)
 }
 
 func scheduleRow(s *client.Schedule) []string {

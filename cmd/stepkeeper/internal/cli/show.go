@@ -60,10 +60,15 @@ func newShow(a *app.App) *cobra.Command {
 }
 
 func runShow(ctx context.Context, o *showOptions) error {
-	task, err := taskOf(ctx, o.app, o.id)
+	if err := app.CheckID(o.id); err != nil {
+		return err
+	}
+	read, err := app.Ask(ctx, o.app, "order "+o.id,
+		func(c *client.Client, ctx context.Context) (*view.Task, error) { return c.Get(ctx, o.id) })
 	if err != nil {
 		return err
 	}
+	task := *read
 	order, err := submitted(ctx, o.app, o.id)
 	if err != nil {
 		return err
@@ -92,38 +97,13 @@ func runShow(ctx context.Context, o *showOptions) error {
 	return o.app.PrintJSON(doc)
 }
 
-// taskOf reads one task.
-func taskOf(ctx context.Context, a *app.App, id string) (view.Task, error) {
-	if err := app.CheckID(id); err != nil {
-		return view.Task{}, err
-	}
-	ctx, cancel := a.Bounded(ctx, app.DefaultTimeout)
-	defer cancel()
-	c, err := a.Client(ctx)
-	if err != nil {
-		return view.Task{}, err
-	}
-	task, err := c.Get(ctx, id)
-	if err != nil {
-		return view.Task{}, a.Explain(err, "order "+id)
-	}
-	return *task, nil
-}
-
 // submitted reads an order as it was submitted; nil where a cancel came before it, or its record has expired.
 func submitted(ctx context.Context, a *app.App, id string) (json.RawMessage, error) {
-	ctx, cancel := a.Bounded(ctx, app.DefaultTimeout)
-	defer cancel()
-	c, err := a.Client(ctx)
-	if err != nil {
-		return nil, err
-	}
-	order, err := c.Submitted(ctx, id)
-	if errors.Is(err, client.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, a.Explain(err, "order "+id)
-	}
-	return order, nil
+	return app.Ask(ctx, a, "order "+id, func(c *client.Client, ctx context.Context) (json.RawMessage, error) {
+		order, err := c.Submitted(ctx, id)
+		if errors.Is(err, client.ErrNotFound) {
+			return nil, nil
+		}
+		return order, err
+	})
 }
