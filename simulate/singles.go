@@ -237,7 +237,7 @@ var who = [world.CallCount]string{
 
 // absent says why a cell cannot exist; "" where it can.
 func absent(r world.Role, c world.Call, a world.Act) string {
-	_, isCompute := world.Find(world.Compute, a)
+	isCompute := slices.Contains(world.Compute, a)
 	switch {
 	case !slices.Contains(calls[r], c) && r == world.ASupervisor && c == world.CallOrder:
 		return "the Supervisor claims nothing (P16), so that it never evaluates an expression and needs " +

@@ -27,7 +27,7 @@ func Leased(iv *world.Invocation, name string, ours bool) {
 	iv.Shards[name] = ours
 }
 
-// Looks notes that the index of a shard is read, and holds it to the lease.
+// Looks holds a read of the index to the lease of its shard.
 func Looks(iv *world.Invocation, shard int) {
 	if ours, asked := iv.Shards["sweep/"+strconv.Itoa(shard)]; asked && !ours {
 		iv.W.Violate("P16", "a Supervisor sweeps shard %d, which another one has", shard)

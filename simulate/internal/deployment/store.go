@@ -2,11 +2,13 @@ package deployment
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -85,16 +87,7 @@ func due(s *world.Store, bucket port.Bucket, shard int, before time.Time, after 
 }
 
 func compareDue(a, b port.Due) int {
-	if c := a.At.Compare(b.At); c != 0 {
-		return c
-	}
-	switch {
-	case a.ID < b.ID:
-		return -1
-	case a.ID > b.ID:
-		return 1
-	}
-	return 0
+	return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID))
 }
 
 func shardOf(s *world.Store, id string) int {

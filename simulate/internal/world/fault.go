@@ -1,8 +1,6 @@
 package world
 
-import (
-	"slices"
-)
+import ()
 
 // Fault is a kind of thing that goes wrong.
 type Fault uint8
@@ -233,9 +231,3 @@ var actsBySite = func() map[string][]string {
 
 // ActNames lists the names of what can go wrong at a site, nil where nothing can.
 func ActNames(site string) []string { return actsBySite[site] }
-
-// Find returns the place of an act in a list.
-func Find(list []Act, a Act) (int, bool) {
-	i := slices.Index(list, a)
-	return i, i >= 0
-}

@@ -2,6 +2,7 @@ package world
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -98,7 +99,7 @@ func (w *Simulation) Possible(r Role, c Call, a Act) bool { return w.Impossible(
 
 // Impossible says why an act cannot happen at that call in this world, "" where it can.
 func (w *Simulation) Impossible(r Role, c Call, a Act) string {
-	switch _, isCompute := Find(Compute, a); {
+	switch isCompute := slices.Contains(Compute, a); {
 	case a.Fault == KeyForgotten && !w.Forgets():
 		return "no service of this scenario may forget a key: none declares a keyRetention"
 	case a.Fault == ItemTooLarge && c == CallSend && r != AScheduler:
