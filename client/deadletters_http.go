@@ -55,7 +55,7 @@ func (q atOnce) Receive(ctx context.Context, most int, _, visibility time.Durati
 	return q.Queue.Receive(ctx, most, 0, visibility)
 }
 
-// Redrivable: the server sends wakes itself and takes none from outside.
+// Redrivable returns an error for wakes, because only the server itself may send them.
 func (h *overHTTP) Redrivable(ctx context.Context, queue string, body []byte) error {
 	switch queue {
 	case port.Control:

@@ -69,7 +69,7 @@ func (u *Undecided) Error() string {
 // Unwrap gives the reason.
 func (u *Undecided) Unwrap() error { return u.Err }
 
-// doubtful: after that error of a command it may have been taken all the same.
+// doubtful reports whether a command that got this error may nevertheless have been accepted.
 func doubtful(err error) bool {
 	return slices.ContainsFunc([]error{ErrConnection, ErrAnswer, context.Canceled, context.DeadlineExceeded},
 		func(kind error) bool { return errors.Is(err, kind) })
@@ -97,7 +97,7 @@ func (e *Error) kind() error {
 	return ErrInvalid
 }
 
-// repeatable: a later attempt of the same call may succeed, and does no harm.
+// repeatable reports whether a later attempt of the same call is harmless and may succeed.
 func repeatable(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false

@@ -72,9 +72,10 @@ func (s *Stepkeeper) addAlarms() {
 	}
 }
 
-// notCalledAlarm: for 10 to 20 minutes an agent has not called its service, whose credentials have expired
-// or which fails; its steps wait, uncounted (P45). None of them waits for longer than a period between
-// two tries, and a circuit breaker that was open for some seconds does not alarm.
+// notCalledAlarm reports that an agent has not called its service for 10 to 20 minutes, because the
+// credentials have expired or the service fails. The agent's steps wait, and no failure is counted (P45). No
+// try is delayed for longer than a period, and a circuit breaker that was open for some seconds raises no
+// alarm.
 func (s *Stepkeeper) notCalledAlarm(agent string) {
 	s.addAlarm(alarm{
 		id: pascal(agent) + "NotCalled",
@@ -91,7 +92,7 @@ func (s *Stepkeeper) notCalledAlarm(agent string) {
 	})
 }
 
-// deadAlarm: one message is one too many (rule 6).
+// deadAlarm reports every dead letter: one message raises the alarm (rule 6).
 func (s *Stepkeeper) deadAlarm(id, text string, q interface {
 	MetricApproximateNumberOfMessagesVisible(*awscloudwatch.MetricOptions) awscloudwatch.Metric
 }) {

@@ -131,7 +131,7 @@ func (c *checker) principals(what string, arns []string) {
 	}
 }
 
-// clashes: the IDs of constructs are made of the agents' names, and two agents must not want the same.
+// clashes reports agents whose constructs would have the same ID, because IDs are made from agent names.
 func (c *checker) clashes(p Props) {
 	owner, agents := map[string]string{}, p.Agents
 	for _, name := range slices.Sorted(maps.Keys(agents)) {
@@ -240,7 +240,8 @@ func (c *checker) tuning(t *Tuning) {
 	}
 }
 
-// reserved: a mapping that starts more than may run is throttled, and its messages count receives.
+// reserved checks a reserved concurrency. A mapping that starts more executions than may run is throttled,
+// and each throttled message counts a receive.
 func (c *checker) reserved(what string, n, mapped int) {
 	if n != 0 {
 		c.within(what, n, mapped, 1000)

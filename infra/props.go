@@ -189,7 +189,8 @@ type Agent struct {
 	SenderIDs []string
 
 	Mapping
-	// of one batch, 5 s to 15 m; default 1 m. A step's timeout must be 3 s less, or shorter (rule 3)
+	// Timeout limits one batch, 5 s to 15 m; default 1 m. A step's timeout must be at least 3 s shorter (rule
+	// 3).
 	Timeout     time.Duration
 	Memory      int               // MB; default 128
 	Reserved    int               // concurrency, at least MaxConcurrency; 0: none. Not for Function

@@ -34,8 +34,8 @@ func (s *Stepkeeper) addTables() {
 	s.warnOfEmptyTables()
 }
 
-// warnOfEmptyTables: a new stack that is given some tables and makes others anew has lost what stood
-// in them; in the stack that they were made by they stay.
+// warnOfEmptyTables warns if only some tables are given. A new stack creates the others empty, so their
+// contents are lost; the stack that created them keeps them.
 func (s *Stepkeeper) warnOfEmptyTables() {
 	there := s.props.Tables
 	if there.Orders == "" {

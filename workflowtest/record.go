@@ -125,7 +125,7 @@ func (r *Run) note(format string, args ...any) {
 	r.story = append(r.story, moment{r.w.clock.Now(), fmt.Sprintf(format, args...)})
 }
 
-// since is a time, counted from the start of the test.
+// since returns a time as the duration since the start of the test.
 func (w *Workflow) since(at time.Time) string {
 	d := at.Sub(Start)
 	if d >= time.Hour {

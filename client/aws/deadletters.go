@@ -29,7 +29,8 @@ func (t *transport) DeadQueue(name string) (port.Queue, error) {
 	return t.Queues.Queue(deadQueue(name))
 }
 
-// Redrivable: of an order the workflow has to be deployed. One that only newer code can read may be.
+// Redrivable returns an error if the workflow of an order is not deployed. It permits messages that only
+// newer code can read.
 func (t *transport) Redrivable(_ context.Context, queue string, body []byte) error {
 	if queue != port.Intake && queue != port.High(port.Intake) {
 		return nil

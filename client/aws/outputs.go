@@ -31,7 +31,7 @@ type Outputs struct {
 	FairQueues            bool   // messages carry the tenant of their order
 	Application, Operator string // ARNs of the managed policies, of Operator the first
 	Concurrency           int    // functions that may run at once; 0: unknown
-	// of these, what functions without reserved concurrency may run
+	// share of these used by functions without reserved concurrency
 	Shared int
 	// release of the functions; the zero value means that the stack is older than this output
 	Release  view.Release
@@ -43,8 +43,8 @@ type Outputs struct {
 	Workflows map[string]string // hashes of the definitions, by workflow name as idOf spells it
 	Scheduled []string          // names of the workflows that start by the clock
 	Paused    bool              // deployed so that nothing takes from its queues
-	// by what it keeps: "intake", "requests-mail", "quarantine", "missed-sweeps": the address of a queue of
-	// dead letters
+	// addresses of the queues with dead letters, by source: "intake", "requests-mail", "quarantine",
+	// "missed-sweeps"
 	Dead          map[string]string
 	SweepInterval time.Duration // time from one sweep to the next
 	// name that distinguishes its metrics from those of others; "" if the stack is older than this output

@@ -40,7 +40,8 @@ func (r Room) String() string {
 		r.Needs, r.Limit)
 }
 
-// codeStorage: each deployment uploads its functions, and a full store refuses it.
+// codeStorage checks the free space for code. Each deployment uploads its functions, and fails if the storage
+// is full.
 func (r Room) codeStorage() client.Check {
 	if r.codeLimit == 0 {
 		return client.NotChecked("code storage", errors.New("AWS Lambda did not answer the account's limit"))

@@ -324,7 +324,7 @@ func (t *transport) unlisted(ctx context.Context, err error) error {
 		t.Outputs.Operator}
 	err = failed(ctx, u, err)
 	var e *client.Error
-	// of the store itself: too many are open
+	// The store itself returns this if too many orders are open.
 	if errors.As(err, &e) && e.Status == http.StatusInternalServerError {
 		return refusal(http.StatusBadRequest, codeNotListed, "%s", e.Detail)
 	}

@@ -211,7 +211,7 @@ func (a *auditor) order(s service, o Order, n standing) {
 	}
 }
 
-// ended: whatever was acknowledged has an end.
+// ended checks that an acknowledged order has ended.
 func (a *auditor) ended(o Order) {
 	switch o.Outcome {
 	case Processed, Undone, Refused, Error:

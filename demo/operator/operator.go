@@ -96,8 +96,8 @@ func (p *Operator) resume(ctx context.Context, t *client.Task) error {
 	return err
 }
 
-// inDoubt: a step of a service that does not recognise keys, failed or not undone. The other
-// grades need no statement: asking again is safe.
+// inDoubt reports whether a step needs a statement: it failed or was not undone, and its service does not
+// recognise keys. For the other grades, calling again is safe.
 func inDoubt(s view.Step) bool {
 	return s.Grade == core.Plain && (s.State == core.Failed || s.State == core.UndoWait)
 }

@@ -119,7 +119,8 @@ func (d *coordinator) watch(ctx context.Context) error {
 	}
 }
 
-// due: so many orders have ended, or, as it is known without asking, so many more were acknowledged.
+// due reports whether it is time for the next kill: enough orders have ended, or, which needs no query,
+// enough more were acknowledged.
 func (d *coordinator) due(p progress) bool {
 	return p.ends() >= d.killsAt[0] || p.answered >= d.killsAt[0]+p.lines/5
 }

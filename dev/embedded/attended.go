@@ -40,7 +40,7 @@ func (q *attended) count(receivers int) {
 	q.last = now
 }
 
-// since is when a receiver was there last; false while there is one, or was one just now.
+// since returns the time of the last receiver. It returns false if a receiver is waiting or was a moment ago.
 func (q *attended) since() (time.Time, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -142,7 +142,8 @@ func (s *Runtime) Reject(ctx context.Context, r api.Rejected) error {
 	return nil
 }
 
-// answered: Submit has already sent the refusal of a submission that could be read and names a reply-to.
+// answered reports whether Submit has already sent the refusal. It has if the submission could be parsed and
+// names a reply-to.
 func (s *Runtime) answered(body []byte) bool {
 	o, err := message.DecodeSubmit(body)
 	if err != nil || o.ReplyTo == "" {

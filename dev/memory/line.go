@@ -124,7 +124,7 @@ func (r *ring[T]) push(x T) {
 	r.count++
 }
 
-// at is the i-th from the front.
+// at returns the i-th element from the front.
 func (r *ring[T]) at(i int) T { return r.slots[(r.first+i)&(len(r.slots)-1)] }
 
 // swap exchanges the i-th and the one after it.

@@ -133,7 +133,7 @@ func attributeName(name string) bool {
 	return true
 }
 
-// allowedText: the characters of XML 1.0, which are those that SQS takes.
+// allowedText reports whether a text has only characters of XML 1.0, which are the ones that SQS accepts.
 func allowedText(s string) bool {
 	for i, r := range s {
 		switch {

@@ -20,7 +20,7 @@ const MaxSteps = 100
 // Estimate is what a Workload costs: per million orders, and by the month.
 type Estimate struct {
 	Workload
-	// of an order, from the sizes measured at 4 and 8 steps
+	// largest item of an order, from the sizes measured at 4 and 8 steps
 	ItemBytes         int                `json:"largest_item_bytes"`
 	PerOrder          map[string]Totals  `json:"per_order"`
 	PerMillion        map[string][]Entry `json:"arithmetic"`
@@ -138,7 +138,8 @@ func (t Totals) waiting(r Report, shape string, waits float64) Totals {
 	return t
 }
 
-// of is what the peer costs for a million sagas of so many steps; high is 0 where there is no range.
+// of returns the cost of the peer for a million sagas with this many steps. high is 0 if the price is not a
+// range.
 func (p Peer) of(steps int) (low, high float64) {
 	units := p.FixedUnits + p.UnitsPerStep*float64(steps)
 	if p.FurtherUnits > 0 {

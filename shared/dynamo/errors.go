@@ -85,8 +85,8 @@ func meaning(ctx context.Context, what string, doubt bool, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// errOvertaken: a try of this write got no answer, and what is stored by now is newer than what it
-// would have written. Others may have written on top of it, or instead of it: that is unknown.
+// errOvertaken means that a try of this write got no answer, and the stored version is now newer than the one
+// it would have written. It is unknown whether others wrote on top of it or instead of it.
 var errOvertaken = errors.New(
 	"an answer was lost, and newer versions are stored: perhaps they stand on this one")
 

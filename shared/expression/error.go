@@ -42,7 +42,7 @@ func (f *failure) Error() string { return f.what }
 
 func fail(what, fix string) error { return &failure{what, fix} }
 
-// at puts the expression around a reason.
+// at adds the expression to an error.
 func at(source string, err error) error {
 	if f, ok := err.(*failure); ok {
 		return &Error{Expression: source, What: f.what, Fix: f.fix}

@@ -85,8 +85,8 @@ func add(e *evaluation, op string, a, b any) (any, error) {
 	return x + y, nil
 }
 
-// Numbers are computed with as decimals of up to 34 digits, those of IEEE 754 decimal128; whole numbers
-// exactly or not at all.
+// computed computes with decimals of up to 34 digits, as IEEE 754 decimal128 does. Whole numbers are exact,
+// or the operation fails.
 var computed = apd.Context{Precision: 34, MaxExponent: rawjson.MaxExponent, MinExponent: -rawjson.MaxExponent,
 	Rounding: apd.RoundHalfEven, Traps: apd.DefaultTraps | apd.Subnormal}
 

@@ -124,8 +124,8 @@ func wrongBase(m member, kind string) error {
 	return fail(m.String()+" is read from "+kind, "")
 }
 
-// of finds a member in the JSON of an object or a list. Of a field that occurs twice the last counts,
-// as in encoding/json.
+// of finds a member in the JSON of an object or a list. If a field occurs twice, the last one counts, as in
+// encoding/json.
 func (m member) of(data json.RawMessage) (json.RawMessage, error) {
 	switch data[0] {
 	case '{':

@@ -342,7 +342,7 @@ func (s *Incidents) due(x Incident, orders int, whole bool, now time.Time) messa
 // found is what a sweep found of an incident.
 type found struct {
 	orders int
-	// of one that is in Error now: the one that stopped first, of those that were read
+	// alert of an order in Error now: the first to stop among the orders that were read
 	example core.RaiseAlert
 	first   bool // the order that opened it is among them
 }

@@ -139,7 +139,8 @@ func envelope(m any) int {
 	return 1
 }
 
-// newer: a newer major may have changed the type of any field but this one.
+// newer reports whether the message has a newer major schema. It reads only this field, because a newer major
+// may have changed the type of every other one.
 func newer(data []byte) bool {
 	var m struct {
 		Schema int `json:"schema"`

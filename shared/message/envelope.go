@@ -110,7 +110,7 @@ type Control struct {
 	Token string          `json:"token,omitempty"` // answer: then the Scheduler reads step and by from it
 	// answer: how often it was sent again because the order was not there yet
 	Tries int `json:"tries,omitempty"`
-	// where a refusal is sent; "": to the reply-to of the order
+	// queue that gets a refusal; "" means the reply-to of the order
 	ReplyTo string `json:"replyTo,omitempty"`
 }
 

@@ -316,7 +316,8 @@ func throttled(code string) bool {
 		"TooManyRequestsException", "KmsThrottled", "OverLimit"}, code)
 }
 
-// unavailable: nothing is known to have happened. The end of the caller's context stays what it is.
+// unavailable wraps an error after which the call may or may not have taken effect. It returns a cancellation
+// by the caller unchanged.
 func unavailable(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err

@@ -45,7 +45,7 @@ var keyID = regexp.MustCompile(`^[0-9a-f]{8}$`)
 type key struct {
 	ID     string `json:"id"`
 	Secret []byte `json:"secret"` // base64 in the file
-	// since when no new order gets it; 0: it is the current one
+	// time when new orders stopped getting the key; 0 if the key is the current one
 	Replaced core.Time `json:"replaced,omitempty"`
 }
 

@@ -57,7 +57,7 @@ type figures struct {
 
 var parts = []struct {
 	name string
-	// in an empty folder
+	// measure runs in an empty folder.
 	measure func(ctx context.Context, o options, dir string, f *figures, w io.Writer) error
 }{
 	{"core", measureCore}, {"throughput", measureFloorAndThroughput}, {"http", measureHTTP},

@@ -80,7 +80,7 @@ func dbosSettings(synchronous string) []setting {
 	return append(at(args, nil, 4, 64), at(args, []string{"GOGC=400"}, 64)...)
 }
 
-// at makes a setting for each number of orders at once.
+// at returns a setting for each number of concurrent orders.
 func at(args, env []string, concurrency ...int) (all []setting) {
 	for _, c := range concurrency {
 		var words []string // those that distinguish the settings of one engine

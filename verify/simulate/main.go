@@ -56,7 +56,7 @@ type figures struct {
 	MostFaults     int            `json:"most_faults_per_path"`
 	PathsLeft      int            `json:"paths_left"`
 	Worlds         int            `json:"small_worlds"`
-	// by faults on a path: everything with so many was covered
+	// worlds explored completely, by number of faults on a path
 	WorldsWhole   map[int]int         `json:"small_worlds_whole"`
 	Scopes        []simulate.Explored `json:"explored"`
 	Shrunk        []shrunk            `json:"shrunk"`

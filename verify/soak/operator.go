@@ -74,7 +74,7 @@ func (d *operatorLoop) handleStopped(ctx context.Context) {
 	}
 }
 
-// transient: a restart or a conflict, and the next look shows more.
+// transient reports whether an error comes from a restart or a conflict, so that the next look decides.
 func transient(err error) bool {
 	return errors.Is(err, client.ErrConnection) || errors.Is(err, client.ErrUnavailable) ||
 		errors.Is(err, client.ErrRefused)

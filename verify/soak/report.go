@@ -44,7 +44,7 @@ type Report struct {
 
 	Faults   map[string]int `json:"faults"`
 	Services map[string]int `json:"service_faults"`
-	// from the end of the faults to the end of the last order
+	// time from the end of the faults to the end of the last order
 	SettleSeconds float64           `json:"settle_seconds"`
 	Restarts      []Restart         `json:"restarts"`
 	Before        Size              `json:"engine_before"`

@@ -121,7 +121,7 @@ func run(ctx context.Context, o Options, dir string, all []processFault) (report
 	return report, nil
 }
 
-// at is the time with faults, and the one after it until everything has its end.
+// at runs the plan of faults and then waits until every order has ended.
 func (s *session) at(ctx context.Context, report *Report, all []processFault) error {
 	if err := s.first(ctx, report); err != nil {
 		return err

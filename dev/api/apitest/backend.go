@@ -61,7 +61,7 @@ type Backend struct {
 	// the method that answers port.ErrUnavailable: "Task", "Order", "Wait", "List", "Target", "Statistics" or
 	// "Schedules"
 	Broken string
-	// what that method answers instead of port.ErrUnavailable; optional
+	// BrokenBy is the error of that method, instead of port.ErrUnavailable; optional.
 	BrokenBy error
 	// NotTaken are queues that nothing takes from.
 	NotTaken []view.Unattended

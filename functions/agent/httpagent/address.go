@@ -40,7 +40,8 @@ var (
 	opaque = networksOf("64:ff9b:1::/48", "2001::/32")
 )
 
-// Networks whose addresses hold an IPv4 address, from that byte on: NAT64, 6to4, IPv4-compatible.
+// embedding lists the networks whose addresses contain an IPv4 address, which begins at the byte at: NAT64,
+// 6to4, IPv4-compatible.
 var embedding = []struct {
 	network netip.Prefix
 	at      int

@@ -66,12 +66,13 @@ func (c Classify) over(agent Classify) Classify {
 	return all
 }
 
-// done: the status means that the operation has happened.
+// done reports whether the status means that the operation has happened.
 func (c Classify) done(status int) bool {
 	return status/100 == 2 || c[strconv.Itoa(status)] == classDone
 }
 
-// of is the class of a status that is not done; named: c says so, and not the table.
+// of returns the class of a status that is not done. named reports that the class comes from c instead of the
+// default table.
 func (c Classify) of(status int) (found class, named bool) {
 	found = classOf(status)
 	name, named := c[strconv.Itoa(status)]

@@ -90,11 +90,11 @@ func (a *Agent) complete(name string, lookup func(string) (string, bool)) (probl
 	return append(problems, a.completeOperations()...)
 }
 
-// Headers that the agent itself sets.
+// ownHeaders are set by the agent itself.
 var ownHeaders = []string{"Idempotency-Key", "Traceparent", "Host", "Content-Length", "Transfer-Encoding",
 	"Connection"}
 
-// Headers whose values are secrets for certain.
+// secretHeaders always hold secrets.
 var secretHeaders = []string{"Authorization", "Proxy-Authorization", "Cookie", "X-Api-Key"}
 
 // fill puts the environment into url and headers.

@@ -25,8 +25,8 @@ type Service struct {
 	agent Agent
 	clock port.Clock
 	kept  *http.Client // keeps connections
-	// for plain calls and points of no return: a connection that the server just dropped would leave them in
-	// doubt
+	// client for plain calls and points of no return. It opens new connections, because one that the server
+	// just dropped would leave such a call in doubt.
 	fresh  *http.Client
 	dialer net.Dialer
 }

@@ -23,8 +23,8 @@ func script(name string, batches ...[]port.Write) testCase {
 
 func batch(writes ...port.Write) []port.Write { return writes }
 
-// createCases: what was there first decides, whatever comes second (P14, P17, P26); IDs of every form
-// are stored under exactly themselves.
+// createCases checks that the first record stays, whatever is created second (P14, P17, P26), and that IDs of
+// every form are stored unchanged.
 func createCases() []testCase {
 	forms := []struct {
 		name   string
@@ -74,7 +74,7 @@ func createCases() []testCase {
 	})...)
 }
 
-// replaceCases: every expectation against every stored version (P8). stored 0: nothing.
+// replaceCases tries every expected version against every stored version (P8). Version 0 means no record.
 func replaceCases() []testCase {
 	var cases []testCase
 	for _, stored := range []int64{0, 1, 2, 5} {
@@ -127,7 +127,7 @@ func badWrites() []badWrite {
 		write("bad", 0, func(w *port.Write) { w.Expected, w.Record.Version = -1, 0 })})
 }
 
-// batchCases: each write of a batch stands on its own, at its place.
+// batchCases checks that each write of a batch succeeds or fails on its own, at its index.
 func batchCases() []testCase {
 	bad := badWrites()
 	var cases []testCase
@@ -199,8 +199,8 @@ var strangeDocuments = map[string]string{
 	"control characters and signs": "{\"text\":\"\x00\x01 \u00e4\u65e5\U0001F600 ' \\\" ; --\"}",
 }
 
-// keptCases: a Store returns every document byte for byte (but see Options.Reorders), those of newer code
-// too, and every other field, whatever is in it.
+// keptCases checks that a Store returns every field unchanged, and every document byte for byte, including
+// documents of newer code. Options.Reorders is the exception.
 func keptCases() []testCase {
 	var cases []testCase
 	kept := func(name string, change func(*port.Write)) {
@@ -262,7 +262,7 @@ func keptCases() []testCase {
 		}})
 }
 
-// eraseCases: content is removed for good, and nothing else is (P52).
+// eraseCases checks that an erasure removes the content for good, and nothing else (P52).
 var eraseCases = []testCase{
 	{name: "content goes, the record stays, and a create that comes late does not bring it back",
 		run: func(s *suite) {
@@ -307,8 +307,8 @@ var eraseCases = []testCase{
 	}},
 }
 
-// dueCases: from every bucket to every other, to a later and an earlier time (P9, P11), and where a
-// page of the index begins and ends.
+// dueCases moves tasks from every bucket to every other, to later and earlier times (P9, P11), and checks
+// where a page of the index begins and ends.
 func dueCases() []testCase {
 	places := []func(*port.Write){
 		in(port.DueBucket, at(50)), in(port.DueBucket, at(90)), in(port.AttentionBucket, at(50)), finished,

@@ -42,7 +42,7 @@ func (s *suite) together(do func(i int) operation) map[string]int {
 	return answers
 }
 
-// raceCases: what Linearizable does not try: batches, the index, and many writers of one version.
+// raceCases tries what Linearizable does not: batches, the index, and many writers of one version.
 var raceCases = []testCase{
 	{name: "submissions and tombstones race: one is there, whole (P17)", run: func(s *suite) {
 		for round := range 10 {

@@ -39,8 +39,8 @@ type operationUnderFaults struct {
 	after  operation // operation that shows that do was carried out once
 }
 
-// faultCases: one fault of the backend is nothing that a caller sees (rules 8, 9, 10 and 23 of
-// docs/aws-rules.md); of those that last it gets the true answer.
+// faultCases checks that the adapter hides a single fault of the backend from the caller (rules 8, 9, 10 and
+// 23 of docs/aws-rules.md), and returns the right error for lasting faults.
 func faultCases() []testCase {
 	empty := core.DefinitionHash([]byte("{}"))
 	started := port.LedgerEntry{Key: "k", State: "started"}
@@ -111,7 +111,7 @@ func (c operationUnderFaults) cases() []testCase {
 	return cases
 }
 
-// lastingCases: what a caller gets of a write when the backend stays away.
+// lastingCases checks the result of a write while the backend stays unavailable.
 func lastingCases() []testCase {
 	var cases []testCase
 	for _, c := range []struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// definitionCases: stored once, under the hash of their bytes and no other.
+// definitionCases checks that definitions are stored once, only under the hash of their bytes.
 var definitionCases = need(hasDefinitions, []testCase{
 	{name: "bytes of every form, once more, and under another hash", run: func(s *suite) {
 		for _, data := range [][]byte{[]byte("{}"), document(70_000), document(350_000),
@@ -46,7 +46,8 @@ var definitionCases = need(hasDefinitions, []testCase{
 	}},
 })
 
-// leaseCases: held until its time, renewed and shortened by its owner, taken by one of many.
+// leaseCases checks that a lease is held until its time, that its owner can renew and shorten it, and that
+// one of many callers gets it.
 var leaseCases = need(hasLeases, []testCase{
 	{name: "free, held, renewed, shortened, expired, of no time, a clock behind", run: func(s *suite) {
 		for _, step := range []struct {
@@ -89,7 +90,7 @@ var leaseCases = need(hasLeases, []testCase{
 	}},
 })
 
-// ledgerCases: moves go from version to version (P31).
+// ledgerCases checks that a move is accepted only from the current version (P31).
 var ledgerCases = need(hasLedger, []testCase{
 	{name: "keys, text and outputs of every form; nothing of the entry before is left", run: func(s *suite) {
 		for _, key := range []string{"a/0/charge", "a/00/charge", strings.Repeat("k", 200), "a b'c\"d",

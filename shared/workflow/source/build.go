@@ -60,7 +60,7 @@ func (b *builder) notify() []core.StatusKind {
 	return append(kinds, core.StatusCompleted, core.StatusFailed, core.StatusUndone, core.StatusCancelled)
 }
 
-// notifies: the file asks for it.
+// notifies reports whether the file requests status messages of this kind.
 func (b *builder) notifies(kind core.StatusKind) bool {
 	v := b.root.get("notify")
 	return v != nil && slices.ContainsFunc(v.list, func(e *value) bool { return e.text == string(kind) })
@@ -202,7 +202,8 @@ func (b *builder) agents() {
 	}
 }
 
-// text, whole and float read a field; what is absent, or of the wrong form, gives the default.
+// text returns the value of a field, or "" if the field is absent or is not a text. whole and float do the
+// same for numbers.
 func (b *builder) text(v *value, key string) string {
 	if f := v.get(key); f != nil && f.shape == isText {
 		return f.text

@@ -40,8 +40,8 @@ func (b *builder) meaning() {
 	}
 }
 
-// room: what the states of all steps take at their longest has to fit into a task's document, or an
-// order could neither go on nor be undone (P28).
+// room checks that the longest states of all steps fit into a task's document. Otherwise an order could
+// neither continue nor be undone (P28).
 func (b *builder) room() {
 	needs := core.SizeLimit{Size: state.Size}.Reserve(b.def)
 	if steps := b.root.field("steps"); steps != nil && needs > port.MaxDocument {
@@ -107,8 +107,8 @@ func (b *builder) stops(i int) {
 	}
 }
 
-// undoable: behind a point of no return that surely was begun nothing is undone; one with a condition
-// may be skipped, so that what follows it may be undone after all.
+// undoable checks the undo of a step. Steps after a point of no return are never undone. If the point has a
+// condition, it may be skipped, so the steps after it need an undo.
 func (b *builder) undoable(i int) {
 	s := &b.def.Steps[i]
 	if s.Wait != nil || s.Answer != nil || s.Fail != nil || s.Each != nil { // there is nothing to undo

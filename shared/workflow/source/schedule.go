@@ -11,7 +11,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/schedule"
 )
 
-// since is when expressions are tried from, so that a file is valid or not whatever the day.
+// since is the start for trying expressions. It is fixed, so that the validity of a file does not depend on
+// the day.
 var since = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // schedule reads when orders start by the clock.

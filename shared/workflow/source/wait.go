@@ -27,7 +27,8 @@ func (b *builder) wait(f field) core.StepDefinition {
 	return s
 }
 
-// until reads the expression of a wait. It is the step's input, of which nothing else is in a wait.
+// until reads the expression of a wait and stores it as the step's input, which a wait does not use
+// otherwise.
 func (b *builder) until(f field, s *core.StepDefinition, scope expression.Scope) {
 	v := f.value.get("wait").get("until")
 	if v == nil || v.shape != isText {

@@ -97,7 +97,8 @@ func tooLarge(data []byte) (what, fix string) {
 	return "", ""
 }
 
-// at gives where a node begins; the library's own answer for a mapping is its first colon.
+// at returns the position where a node begins. For a mapping the library returns the position of its first
+// colon.
 func at(n ast.Node) position {
 	switch n := n.(type) {
 	case *ast.MappingNode:

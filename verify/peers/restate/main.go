@@ -145,7 +145,7 @@ func (n *node) stop() error {
 	return nil
 }
 
-// until repeats do for at most half a minute until it succeeds or the service fails.
+// until repeats do until it succeeds, the service fails or half a minute has passed.
 func until(ctx context.Context, failed <-chan error, do func() error) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
