@@ -51,10 +51,7 @@ func (m *move) step(i int) {
 	}
 	if d.Fail != nil {
 		m.did("P50")
-		if s.Attempt > 0 && was.Attempt == 0 || s.State == core.Failed && !m.failedByRule(i) {
-			m.fail("P50", "step %s fails by the rule %s, and is %s in attempt %d with %v", s.Name,
-				d.Fail.Code, s.State, s.Attempt, s.Error)
-		}
+		m.rule(i, was)
 	}
 	if d.OnFailure == core.OnFailureContinue {
 		m.goesOn(was, s)
@@ -69,6 +66,16 @@ func (m *move) step(i int) {
 	if s.Attempt > was.Attempt {
 		m.claimed(was, s, d)
 		m.needed(s.Name)
+	}
+}
+
+// rule holds a step that fails by a rule to it: it is never claimed, and has failed only if the rule holds
+// (P50).
+func (m *move) rule(i int, was *core.Step) {
+	s, d := &m.after.Steps[i], &m.def.Steps[i]
+	if s.Attempt > 0 && was.Attempt == 0 || s.State == core.Failed && !m.failedByRule(i) {
+		m.fail("P50", "step %s fails by the rule %s, and is %s in attempt %d with %v", s.Name, d.Fail.Code,
+			s.State, s.Attempt, s.Error)
 	}
 }
 

@@ -53,54 +53,82 @@ func Scenes() []Scene {
 		s.Prepare()
 		all = append(all, s)
 	}
+	graded(add)
+	commanded(add)
+	deployed(add)
+	waiting(add)
+	answered(add)
+	goingOn(add)
+	ruled(add)
+	add("a request is not taken at first", workflows.Small(core.Fenced, false),
+		Plot{}.Fault(world.AScheduler, world.CallSend, "requests-b-agent", 1, world.Throttle))
+	add("a reply is not taken at first", workflows.Small(core.Plain, false),
+		Plot{}.Fault(world.AnAgent, world.CallSend, "replies", 1, world.Throttle))
+	return all
+}
+
+// secondFails has the second step fail for good.
+func secondFails() Plot {
+	return Plot{}.Fault(world.AnAgent, world.CallDo, "o1/0/b", 1, world.PermanentFailure)
+}
+
+// graded are courses of services of each grade.
+func graded(add func(string, *core.Definition, Plot)) {
 	for _, g := range []core.Grade{core.Fenced, core.Idempotent, core.Plain} {
 		n := string(g) + ": "
 		add(n+"all goes well", workflows.Small(g, false), Plot{})
 		add(n+"the second step fails for good", workflows.Small(g, false),
-			Plot{}.Fault(world.AnAgent, world.CallDo, "o1/0/b", 1, world.PermanentFailure))
+			secondFails())
 		add(n+"one of two at once fails for good", workflows.Small(g, true),
-			Plot{}.Fault(world.AnAgent, world.CallDo, "o1/0/b", 1, world.PermanentFailure))
+			secondFails())
 		add(n+"a reply is lost", workflows.Small(g, false),
 			Plot{}.Fault(world.AnAgent, world.CallDo, "o1/0/a", 1, world.ReplyLost))
 		add(n+"it is cancelled under way", workflows.Small(g, false), Plot{}.command(1, 0))
 		add(n+"the undo fails once", workflows.Small(g, false),
-			Plot{}.Fault(world.AnAgent, world.CallDo, "o1/0/b", 1,
-				world.PermanentFailure).Fault(world.AnAgent, world.CallUndo, "o1/0/a", 1,
+			secondFails().Fault(world.AnAgent, world.CallUndo, "o1/0/a", 1,
 				world.PermanentFailure))
 		add(n+"the budget is spent", workflows.Small(g, false),
 			Plot{}.Fault(world.AnAgent, world.CallDo, "o1/0/b", 1, world.Hang).Fault(world.AnAgent,
 				world.CallDo, "o1/0/b", 2, world.Hang))
 		add(n+"it stops and is resubmitted", workflows.Stops(workflows.Small(g, false)),
-			Plot{}.Fault(world.AnAgent, world.CallDo, "o1/0/b", 1, world.PermanentFailure).command(8, 1))
+			secondFails().command(8, 1))
 	}
+}
+
+// commanded are courses in which an operator gives commands.
+func commanded(add func(string, *core.Definition, Plot)) {
 	add("it stops and is closed", workflows.Stops(workflows.Small(core.Idempotent, false)),
-		Plot{}.Fault(world.AnAgent, world.CallDo, "o1/0/b", 1, world.PermanentFailure).command(8, 4))
+		secondFails().command(8, 4))
 	add("it is undone and erased, and a resubmit comes", workflows.Small(core.Fenced, false),
-		Plot{}.Fault(world.AnAgent, world.CallDo, "o1/0/b", 1, world.PermanentFailure).
+		secondFails().
 			command(12, 1).also("erasures", "o1", 1, 1).also("erase", "o1", 1, 2))
 	add("it stops, is moved and resubmitted", workflows.Stops(workflows.Small(core.Idempotent, false)),
-		Plot{}.Fault(world.AnAgent, world.CallDo, "o1/0/b", 1, world.PermanentFailure).
+		secondFails().
 			command(8, 5).also("commands", "o1", 1, 2).also("command", "o1", 2, 10).also("kind", "o1", 2, 1))
 	add("it is undone, moved and resubmitted", workflows.Small(core.Fenced, false),
-		Plot{}.Fault(world.AnAgent, world.CallDo, "o1/0/b", 1, world.PermanentFailure).
+		secondFails().
 			command(8, 1).also("aims", "o1", 1, 1))
 	add("it stops, is resolved, and resubmitted with another input",
 		workflows.Stops(workflows.Small(core.Idempotent, false)),
-		Plot{}.Fault(world.AnAgent, world.CallDo, "o1/0/b", 1, world.PermanentFailure).
+		secondFails().
 			command(11, 3).also("commands", "o1", 1, 2).also("command", "o1", 2, 13).also("kind", "o1", 2,
 			1).also("aims", "o1", 1, 2))
 	add("a point of no return stops", workflows.NoReturn(workflows.Small(core.Idempotent, false)),
-		Plot{}.Fault(world.AnAgent, world.CallDo, "o1/0/b", 1, world.PermanentFailure).command(8, 1))
+		secondFails().command(8, 1))
 	for _, g := range []core.Grade{core.Idempotent, core.Plain} {
 		n := string(g) + ": a point of no return "
 		add(n+"is refused", workflows.Pivot(workflows.Small(g, false)),
-			Plot{}.Fault(world.AnAgent, world.CallDo, "o1/0/b", 1, world.PermanentFailure))
+			secondFails())
 		add(n+"times out, is resolved and undone", workflows.Pivot(workflows.Small(g, false)),
 			Plot{}.Fault(world.AnAgent, world.CallDo, "o1/0/b", 1, world.Hang).
 				Fault(world.AnAgent, world.CallDo, "o1/0/b", 2, world.Hang).command(11, 3).also("commands",
 				"o1", 1,
 				2).also("command", "o1", 2, 13).also("kind", "o1", 2, 2))
 	}
+}
+
+// deployed are courses that depend on how the actors are deployed, on time, and on what services forget.
+func deployed(add func(string, *core.Definition, Plot)) {
 	add("a deadline passes", workflows.Deadline(workflows.Small(core.Fenced, false)),
 		Plot{}.Fault(world.AnAgent, world.CallDo, "o1/0/b", 1, world.Hang))
 	add("in one process: all goes well", workflows.Small(core.Idempotent, false),
@@ -117,13 +145,14 @@ func Scenes() []Scene {
 			world.PermanentFailure).command(15, 1))
 	add("a service forgets keys, and the second step fails for good",
 		workflows.Forgetful(workflows.Small(core.Fenced, false)),
-		Plot{}.Fault(world.AnAgent, world.CallDo, "o1/0/b", 1, world.PermanentFailure))
+		secondFails())
 	add("no statuses are wanted, and it stops", workflows.Stops(workflows.Small(core.Idempotent, false)),
 		Plot{}.also("silent", "o1", 1, 1).Fault(world.AnAgent, world.CallMessage, port.Replies, 2,
 			world.Retention).Fault(world.AnAgent, world.CallMessage, port.Replies, 3, world.Retention))
-	waiting(add)
-	answered(add)
-	goingOn(add)
+}
+
+// ruled are courses with a failure by rule, and with documents that are full.
+func ruled(add func(string, *core.Definition, Plot)) {
 	add("a rule fails the order", workflows.Ruled(workflows.Small(core.Idempotent, false)), Plot{})
 	add("a rule stops the order, which is undone",
 		workflows.Stops(workflows.Ruled(workflows.Small(core.Idempotent, false))),
@@ -134,11 +163,6 @@ func Scenes() []Scene {
 	add("the document is full, and the second of two at once fails for good",
 		workflows.Small(core.Fenced, true),
 		full().Fault(world.AnAgent, world.CallDo, "o1/0/b", 1, world.PermanentFailure))
-	add("a request is not taken at first", workflows.Small(core.Fenced, false),
-		Plot{}.Fault(world.AScheduler, world.CallSend, "requests-b-agent", 1, world.Throttle))
-	add("a reply is not taken at first", workflows.Small(core.Plain, false),
-		Plot{}.Fault(world.AnAgent, world.CallSend, "replies", 1, world.Throttle))
-	return all
 }
 
 // waiting adds the scenarios with a step that waits.
@@ -148,7 +172,7 @@ func waiting(add func(string, *core.Definition, Plot)) {
 		wait core.Duration
 	}{{"a short wait", 3 * core.Second}, {"a wait longer than a message is delayed", 16 * core.Minute}} {
 		fails := func() Plot {
-			return Plot{}.Fault(world.AnAgent, world.CallDo, "o1/0/b", 1, world.PermanentFailure)
+			return secondFails()
 		}
 		// commands are given in the first 200 s, or after 25 minutes
 		late := int(w.wait/(25*core.Second))/3 + 1
@@ -160,7 +184,7 @@ func waiting(add func(string, *core.Definition, Plot)) {
 		add(w.name+" passes a deadline", workflows.Deadline(workflows.Between(w.wait)), Plot{})
 	}
 	add("a wait is over when the order is resubmitted", workflows.Stops(workflows.Beside(3*core.Second)),
-		Plot{}.Fault(world.AnAgent, world.CallDo, "o1/0/b", 1, world.PermanentFailure).command(8, 1))
+		secondFails().command(8, 1))
 	add("a wait that cannot be computed", workflows.Until(workflows.Between(0), `"soon"`), Plot{})
 	add("in one process: a wait", workflows.Between(20*core.Second), Plot{}.also("world", "embedded", 1, 1))
 }
@@ -168,8 +192,7 @@ func waiting(add func(string, *core.Definition, Plot)) {
 // answered adds the scenarios with a step that is answered.
 func answered(add func(string, *core.Definition, Plot)) {
 	fails := func() Plot {
-		return Plot{}.Fault(world.AnAgent, world.CallDo, "o1/0/b", 1,
-			world.PermanentFailure)
+		return secondFails()
 	}
 	add("an approval between two calls", workflows.Asking(false), Plot{}.answers(1))
 	add("an approval that comes early", workflows.Asking(false), Plot{}.answers(0))

@@ -1,7 +1,5 @@
 package world
 
-import ()
-
 // Fault is a kind of thing that goes wrong.
 type Fault uint8
 
