@@ -86,6 +86,11 @@ func NewSimulate(a *app.App) *cobra.Command {
 		},
 		ValidArgsFunction: app.CompleteWorkflowFiles,
 	}
+	o.flags(cmd)
+	return cmd
+}
+
+func (o *simulateOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.services, "services", "", "`file` that says what the services truly offer, YAML")
 	f.StringVar(&o.order, "order", "",
@@ -105,7 +110,6 @@ func NewSimulate(a *app.App) *cobra.Command {
 	_ = cmd.MarkFlagFilename("replay", "json")
 	_ = cmd.RegisterFlagCompletionFunc("faults",
 		cobra.FixedCompletions(faultNames(), cobra.ShellCompDirectiveNoFileComp))
-	return cmd
 }
 
 func faultNames() []string {

@@ -44,11 +44,11 @@ func newAnswer(a *app.App) *cobra.Command {
 			"--by alice\n" +
 			"  stepkeeper answer order-1001 customer-bought '{\"invoice\":4711}' --event",
 		Args: func(cmd *cobra.Command, given []string) error {
+			n, want := 3, "an order, a step, and the value"
 			if o.token != "" {
-				return app.Args(cobra.ExactArgs(2), "an order and the value, since the token says the step")(cmd,
-					given)
+				n, want = 2, "an order and the value, since the token says the step"
 			}
-			return app.Args(cobra.ExactArgs(3), "an order, a step, and the value")(cmd, given)
+			return app.Args(cobra.ExactArgs(n), want)(cmd, given)
 		},
 		ValidArgsFunction: a.CompleteStep(nil),
 		RunE: func(cmd *cobra.Command, given []string) error {

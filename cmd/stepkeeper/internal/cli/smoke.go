@@ -28,9 +28,10 @@ import (
 
 // smokeContent is an order of the workflow `order`: one thing that need not be carried, and one
 // that must.
-const smokeContent = `{"customer":{"id":"smoke","name":"Smoke Test","email":"smoke@example.com","country":"DE"},"currency":"EUR",` +
-	`"items":[{"sku":"EBOOK-GO-7","quantity":1,"unitPrice":1999,"physical":false},{"sku":"TEE-S-11","quantity":1,"unitPrice":2450,"physical":true}],` +
-	`"payment":{"card":"tok_visa_1"},"shipTo":{"name":"Smoke Test","street":"1 Main Street","city":"Berlin","country":"DE"}}`
+const smokeContent = `{"customer":{"id":"smoke","name":"Smoke Test","email":"smoke@example.com","country":"DE"},` +
+	`"currency":"EUR","items":[{"sku":"EBOOK-GO-7","quantity":1,"unitPrice":1999,"physical":false},` +
+	`{"sku":"TEE-S-11","quantity":1,"unitPrice":2450,"physical":true}],"payment":{"card":"tok_visa_1"},` +
+	`"shipTo":{"name":"Smoke Test","street":"1 Main Street","city":"Berlin","country":"DE"}}`
 
 type smokeOptions struct {
 	app      *app.App

@@ -35,7 +35,8 @@ func newSubmit(a *app.App) *cobra.Command {
 		Short: "Submit the orders of files, or of standard input",
 		Long: "Submit orders: one JSON object, an array of them, or JSON Lines; which of them shows in " +
 			"the file.\n" +
-			`An order is {"schema":1,"orderId":"…","workflow":"…","order":{…}}, with the optional fields priority,` + "\n" +
+			`An order is {"schema":1,"orderId":"…","workflow":"…","order":{…}}, with the optional fields ` +
+			"priority,\n" +
 			"replyTo and deadline. With --workflow each record is the bare order; its ID is made of its " +
 			"content and\n" +
 			"its number in the file, or given by --id.\n\n" +

@@ -148,20 +148,22 @@ func gantt(t *client.Task, now core.Time) string {
 	}
 	var b strings.Builder
 	height := ganttRow*float64(len(t.Steps)) + 24
-	fmt.Fprintf(&b, `<svg class="gantt" role="img" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" aria-label="the time that each step took">`, ganttWidth, height, ganttWidth, height)
+	fmt.Fprintf(&b, `<svg class="gantt" role="img" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" `+
+		`aria-label="the time that each step took">`, ganttWidth, height, ganttWidth, height)
 	for i := range 5 {
 		m := t.Created + core.Time(span*float64(i)/4)
 		anchor := "middle"
 		if i == 4 {
 			anchor = "end"
 		}
-		fmt.Fprintf(&b, `<line x1="%.1f" y1="0" x2="%.1f" y2="%.0f"/><text class="tick" x="%.1f" y="%.0f" text-anchor="%s">%s</text>`,
+		fmt.Fprintf(&b, `<line x1="%.1f" y1="0" x2="%.1f" y2="%.0f"/>`+
+			`<text class="tick" x="%.1f" y="%.0f" text-anchor="%s">%s</text>`,
 			at(m), at(m), height-20, at(m), height-6, anchor,
 			html.EscapeString("+"+render.Span(m.Sub(t.Created).Std())))
 	}
 	for i := range t.Steps {
 		st, y := &t.Steps[i], ganttRow*float64(i)
-		fmt.Fprintf(&b, `<text x="0" y="%.0f">%s</text>`, y+17, html.EscapeString(cut(st.Name, 22)))
+		fmt.Fprintf(&b, `<text x="0" y="%.0f">%s</text>`, y+17, html.EscapeString(render.Cut(st.Name, 22)))
 		for _, bar := range barsOf(t, st, end) {
 			from, to := at(bar.from), at(bar.to)
 			fmt.Fprintf(&b,
@@ -172,11 +174,4 @@ func gantt(t *client.Task, now core.Time) string {
 	}
 	b.WriteString("</svg>")
 	return b.String()
-}
-
-func cut(text string, most int) string {
-	if r := []rune(text); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return text
 }

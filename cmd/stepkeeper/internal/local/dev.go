@@ -111,6 +111,12 @@ func NewDev(a *app.App) *cobra.Command {
 		},
 		Annotations: map[string]string{app.Serves: "true"},
 	}
+	o.flags(cmd)
+	o.reportFlags(cmd)
+	return cmd
+}
+
+func (o *devOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.example, "example", "",
 		"run the workflow with this `name` that ships with it, and its services, in this process; nothing "+
@@ -141,6 +147,14 @@ func NewDev(a *app.App) *cobra.Command {
 		"make a new key for the tokens of answers first; tokens of the key before are read for 400 days more")
 	f.StringVar(&o.redact, "redact", "",
 		"`file` with paths of members that the console does not show, like payment.card")
+	_ = cmd.MarkFlagDirname("data")
+	_ = cmd.MarkFlagDirname("workflows")
+	_ = cmd.MarkFlagFilename("agents", "yaml", "yml")
+}
+
+// reportFlags adds the flags of alerts, spans and the log.
+func (o *devOptions) reportFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
 	f.StringVar(&o.onAlert.Webhook, "alert-webhook", "",
 		"`URL` that alerts are posted to as JSON, beside the log")
 	f.StringVar(&o.command, "alert-command", "",
@@ -158,15 +172,11 @@ func NewDev(a *app.App) *cobra.Command {
 	f.StringVar(&o.clockFile, "clock-offset", "",
 		"`file` that says by how much the clock is off, read again and again; for tests that step the clock")
 	_ = f.MarkHidden("clock-offset")
-	_ = cmd.MarkFlagDirname("data")
-	_ = cmd.MarkFlagDirname("workflows")
-	_ = cmd.MarkFlagFilename("agents", "yaml", "yml")
 	_ = cmd.RegisterFlagCompletionFunc("log-level",
 		cobra.FixedCompletions([]string{"debug", "info", "warn", "error"},
 			cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("log-format",
 		cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
-	return cmd
 }
 
 // startAdvice is for who has no project yet.
@@ -295,17 +305,21 @@ func runDev(ctx context.Context, o *devOptions) error {
 		return err
 	}
 	defer tracer.close()
+	return o.serve(ctx, embedded.Options{
+		Pages: o.pages(log, redaction), PagePaths: console.Paths,
+		Data: o.data, Listen: o.listen, AnswersListen: o.answers, Workflows: o.workflows,
+		Agents:  o.agents,
+		ReplyTo: o.replyTo, MaxOpen: o.maxOpen, SweepEvery: o.sweep, Keep: keep,
+		NewTokenKey: o.newKey, OnAlert: o.onAlert, Tracer: tracer.Tracer, Log: log, Clock: clock,
+		Version: app.ReadVersion().Version, Ready: o.ready,
+	})
+}
+
+// serve runs the server until it ends, and for drainTime at most once ctx has ended.
+func (o *devOptions) serve(ctx context.Context, options embedded.Options) (err error) {
 	ended := make(chan error, 1)
 	go func() {
-		options := embedded.Options{
-			Pages: o.pages(log, redaction), PagePaths: console.Paths,
-			Data: o.data, Listen: o.listen, AnswersListen: o.answers, Workflows: o.workflows,
-			Agents:  o.agents,
-			ReplyTo: o.replyTo, MaxOpen: o.maxOpen, SweepEvery: o.sweep, Keep: keep,
-			NewTokenKey: o.newKey, OnAlert: o.onAlert, Tracer: tracer.Tracer, Log: log, Clock: clock,
-			Version: app.ReadVersion().Version, Ready: o.ready,
-		}
-		ended <- port.Guard(log, "the server", func() error { return o.app.Runtime(ctx, options) })
+		ended <- port.Guard(options.Log, "the server", func() error { return o.app.Runtime(ctx, options) })
 	}()
 	select {
 	case err = <-ended:
