@@ -170,7 +170,7 @@ func (h *overHTTP) Checks(ctx context.Context) ([]Check, error) {
 		server = Check{"server", CheckFailed, "it takes no orders now",
 			"its log says why; wait, if it has just been started"}
 	}
-	date, _ := http.ParseTime(resp.Header.Get("Date")) // zero: unknown
+	date, _ := http.ParseTime(resp.Header.Get("Date")) // The zero value means unknown
 	checks := []Check{server, h.checkSubmission(ctx),
 		CheckRelease("the server", health.Release, view.Built()), CheckClock("the server", date, now)}
 	for _, name := range slices.Sorted(maps.Keys(health.Checks)) {

@@ -64,7 +64,7 @@ type Order struct {
 	Content  any       // the order itself; marshalled to JSON, a json.RawMessage is sent as it is
 	Priority string    // "normal" (default) or "high"
 	ReplyTo  string    // logical name of the queue that gets the status messages; "" for none
-	Deadline time.Time // zero: the workflow's
+	Deadline time.Time // The zero value means the workflow's.
 }
 
 // MarshalJSON writes the submission's envelope.
@@ -220,15 +220,16 @@ func (c *Client) Definition(ctx context.Context, workflow, definition string) (D
 // Schedule is a workflow that starts by the clock. It lists the last 20 starts and skipped times; the two
 // counts are of all.
 type Schedule struct {
-	Workflow string           `json:"workflow"`
-	Cron     string           `json:"cron"`
-	Zone     string           `json:"zone"`    // "": UTC
-	Overlap  string           `json:"overlap"` // "skip" or "allow"
-	Next     time.Time        `json:"next"`    // zero: no Supervisor has found the schedule yet
-	Started  int              `json:"started"`
-	Starts   []ScheduledStart `json:"starts"`
-	Missed   int              `json:"missed"` // scheduled times that started nothing
-	Skipped  []SkippedStart   `json:"skipped"`
+	Workflow string `json:"workflow"`
+	Cron     string `json:"cron"`
+	Zone     string `json:"zone"`    // "" means UTC
+	Overlap  string `json:"overlap"` // "skip" or "allow"
+	// The zero value means that no Supervisor has found the schedule yet.
+	Next    time.Time        `json:"next"`
+	Started int              `json:"started"`
+	Starts  []ScheduledStart `json:"starts"`
+	Missed  int              `json:"missed"` // scheduled times that started nothing
+	Skipped []SkippedStart   `json:"skipped"`
 }
 
 // ScheduledStart is an order that was started by the clock.

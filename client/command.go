@@ -103,7 +103,7 @@ type Reply struct {
 	// Token of the order, from a link (P39). It says the step, the run and who answers: Step, Event, Run and
 	// By are left out.
 	Token string
-	// Round of the step, as it was shown; 0: the present one. With Event there is none.
+	// Round of the step, as it was shown; 0 means the present one. It is unused with Event.
 	Round int
 	// Run as it was shown; -1: the present one.
 	Run int

@@ -24,7 +24,7 @@ type DeadLetterQueue struct {
 	// MissedSweeps.
 	Queue    string `json:"queue"`
 	Messages int    `json:"messages"` // hidden ones included; of a stack an estimate
-	// when the oldest of those that were looked at was sent; zero: none was to be seen
+	// time when the oldest message of those read was sent; the zero value means that no message was visible
 	Oldest   time.Time `json:"oldest,omitzero"`
 	LookedAt int       `json:"lookedAt"` // ten at most
 	// why the queue could not be looked at: then nothing else is known of it

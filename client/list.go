@@ -15,7 +15,7 @@ type Query struct {
 	State     State
 	Workflow  string
 	OlderThan time.Duration // created at least so long ago
-	PageSize  int           // orders fetched at once, 1 to 1000; 0: 100
+	PageSize  int           // orders fetched at once, 1 to 1000; 0 means 100
 	Oldest    bool          // only the oldest of the orders that the fields above select
 
 	// These select among the orders of a page, here and not in the store: few of many orders take many pages.

@@ -60,7 +60,7 @@ func (m *many) take(s sending, err error) bool {
 	return true
 }
 
-// connect sends over one connection; nil: everything is answered.
+// connect sends over one connection. It returns nil once everything is answered.
 func (m *many) connect(ctx context.Context, c *Client, each func(Result)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -33,7 +33,7 @@ type Handling struct {
 	All bool
 	// By says who does it, in 1 to 128 bytes, Reason why, in 1 to 512.
 	By, Reason string
-	Rate       float64 // messages a second, 0.001 to 1000; 0: RedriveRate
+	Rate       float64 // messages a second, 0.001 to 1000; 0 means RedriveRate
 	// Record gets what is done, one message after another: before a message is sent or deleted, with the
 	// Result Begun, and what became of it. When it has returned, the record has to be durable. Its error ends
 	// the handling: the message stays.

@@ -93,7 +93,7 @@ type Props struct {
 	Dashboard bool
 	// Tuning of Scheduler, Supervisor and alarms.
 	Tuning Tuning
-	// Build makes the functions; nil: build.Go.
+	// Build makes the functions; nil means build.Go.
 	Build build.Builder
 }
 
@@ -130,7 +130,7 @@ type Tuning struct {
 	SchedulerTimeout time.Duration
 	// MaxReceives before a message goes to its dead-letter queue, 5 to 1000; default 10 (rule 3).
 	MaxReceives int
-	// ReservedSchedulers and ReservedSupervisors are reserved concurrencies; 0: none, because in a new
+	// ReservedSchedulers and ReservedSupervisors are reserved concurrencies; 0 means none, because in a new
 	// account they fail the deploy (rule 16). The Scheduler's must carry its three mappings. Two
 	// Supervisors at once do no harm.
 	ReservedSchedulers, ReservedSupervisors int
@@ -193,12 +193,12 @@ type Agent struct {
 	// 3).
 	Timeout     time.Duration
 	Memory      int               // MB; default 128
-	Reserved    int               // concurrency, at least MaxConcurrency; 0: none. Not for Function
+	Reserved    int               // concurrency, at least MaxConcurrency; 0 means none. Not for Function
 	Environment map[string]string // further variables; never secrets
 	// Secrets by the variable that stands for them, as in ${env:TOKEN} of an agents file. They are
 	// read at run time and never stand in the template or in the function's settings.
 	Secrets map[string]Secret
-	// VPC that the function runs in; nil: none. Subnets and SecurityGroups as CDK has them.
+	// VPC that the function runs in; nil means none. Subnets and SecurityGroups as CDK has them.
 	VPC            awsec2.IVpc
 	Subnets        *awsec2.SubnetSelection
 	SecurityGroups []awsec2.ISecurityGroup

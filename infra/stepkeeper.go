@@ -23,7 +23,7 @@ type Stepkeeper struct {
 	constructs.Construct
 	props  Props
 	assets *assets
-	key    awskms.IKey // nil: the services' own keys
+	key    awskms.IKey // nil means keys of AWS
 
 	orders, definitions awsdynamodb.ITableV2
 	ledgers             map[string]awsdynamodb.ITableV2 // keys are agents

@@ -177,7 +177,7 @@ func (t *transport) checkClock(ctx context.Context) client.Check {
 }
 
 func clockOf(m middleware.Metadata) client.Check {
-	theirs, _ := awsmiddleware.GetServerTime(m) // zero: unknown
+	theirs, _ := awsmiddleware.GetServerTime(m) // The zero value means unknown
 	ours, _ := awsmiddleware.GetResponseAt(m)
 	return client.CheckClock("AWS", theirs, ours)
 }

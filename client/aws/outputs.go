@@ -30,7 +30,7 @@ type Outputs struct {
 	IntakeCommands        bool
 	FairQueues            bool   // messages carry the tenant of their order
 	Application, Operator string // ARNs of the managed policies, of Operator the first
-	Concurrency           int    // functions that may run at once; 0: unknown
+	Concurrency           int    // functions that may run at once; 0 means unknown
 	// share of these used by functions without reserved concurrency
 	Shared int
 	// release of the functions; the zero value means that the stack is older than this output

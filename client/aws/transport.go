@@ -63,22 +63,22 @@ type Parts struct {
 	Definitions Definitions
 	Schedules   schedule.Reader
 	Queues      Queues
-	Sweeps      Sweeps  // nil: they are not looked at
-	Lambda      Lambda  // nil: it is not asked
-	Metrics     Metrics // nil: they are not read
-	Tables      Tables  // nil: AWS's default quotas hold
-	Caller      Caller  // nil: it is not asked who calls
-	Rights      Rights  // nil: it is not asked what the caller may
+	Sweeps      Sweeps  // nil skips the check of sweeps
+	Lambda      Lambda  // nil skips the checks of Lambda
+	Metrics     Metrics // nil means no metrics
+	Tables      Tables  // nil assumes AWS's default quotas
+	Caller      Caller  // nil skips the look-up of the caller
+	Rights      Rights  // nil skips the check of the caller's rights
 	Role        Role    // nil if IAM is not asked for the path of the caller's role
-	// Poll is the first pause between two looks at a task; 0: 100 ms. It grows up to 5 s.
+	// Poll is the first pause between two looks at a task; 0 means 100 ms. It grows up to 5 s.
 	Poll time.Duration
 	// Patience is how long a queued order may be without a task, and a command without a verdict,
-	// before that is an error; 0: the constant Patience.
+	// before that is an error; 0 means the constant Patience.
 	Patience time.Duration
 	// Unattended is how long a request may wait before its queue is looked at, see client.Unattended, and
-	// how long what was seen holds, a failure six times as long; 0: 10 s.
+	// how long the result is reused, a failure six times as long; 0 means 10 s.
 	Unattended time.Duration
-	// LookTimeout bounds the time of such a look; 0: 3 s.
+	// LookTimeout bounds the time of such a look; 0 means 3 s.
 	LookTimeout time.Duration
 }
 

@@ -21,8 +21,8 @@ const clockMargin = 500 * time.Millisecond
 type Operator struct {
 	Fleet  *services.Fleet
 	Client func() *client.Client
-	Now    func() time.Time // nil: time.Now
-	// Undoes says which orders it has undone instead of letting them go on; nil: none.
+	Now    func() time.Time // nil means time.Now
+	// Undoes reports whether an order is undone instead of continued; nil means that all continue.
 	Undoes func(id string) bool
 	// Resubmits is, by order, how often the operator let it go on; Undone, how often it had it undone;
 	// Resolved, how many facts it stated.

@@ -33,7 +33,7 @@ type Process struct {
 	Args   []string
 	Env    []string // beside that of this process
 	Log    string   // file that takes its output
-	// Patience is how long it may take to be ready; 0: 15 s.
+	// Patience is how long it may take to be ready; 0 means 15 s.
 	Patience time.Duration
 
 	mu     sync.Mutex

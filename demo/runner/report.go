@@ -15,7 +15,7 @@ import (
 // Report is the result of a demo. Submitted = Processed + Undone + Refused + Repeated + Error +
 // Unfinished.
 type Report struct {
-	Orders    string `json:"orders,omitempty"` // the file; absent: the demo's own
+	Orders    string `json:"orders,omitempty"` // the file; absent means the demo's own
 	Seed      uint64 `json:"seed"`
 	Submitted int    `json:"submitted"` // lines read, refused ones included
 	Processed int    `json:"processed"` // orders

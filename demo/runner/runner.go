@@ -36,12 +36,13 @@ type Options struct {
 	Out      io.Writer // writer of progress and report; nil means no output
 	Terminal bool      // Out is a terminal: draw a bar
 
-	Rates map[string]services.Rates // nil: services.DefaultRates
-	// orders fed per second; 0: 100, or a tenth of the file where that is more
+	Rates map[string]services.Rates // nil means services.DefaultRates
+	// orders fed per second; 0 means 100, or a tenth of the file if that is more
 	PerSec int
 	Outage time.Duration // length of the payment service's outage; 0 means 3 s, a negative value no outage
 	Kills  int           // number of kills and restarts of Stepkeeper; 0 means one, a negative value none
-	// after which what has no end counts as unfinished; 0: 55 s and 1 s more per 50 orders past 1,000
+	// time after which an order without an end counts as unfinished; 0 means 55 s and 1 s more per 50 orders
+	// past 1,000
 	Limit time.Duration
 }
 

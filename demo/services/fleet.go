@@ -43,7 +43,7 @@ type Fleet struct {
 	clock   func() time.Time
 
 	marked    atomic.Bool
-	firstCall atomic.Int64 // Unix nanoseconds of the first call since the mark; 0: none yet
+	firstCall atomic.Int64 // Unix nanoseconds of the first call since the mark; 0 means no call yet
 }
 
 // Start opens the ledgers and listens on four free ports of 127.0.0.1.

@@ -29,7 +29,7 @@ type server struct {
 	faultless  atomic.Bool
 	busy       atomic.Int64
 	down       atomic.Bool
-	upSince    atomic.Int64 // Unix nanoseconds of the end of the outage; 0: none yet
+	upSince    atomic.Int64 // Unix nanoseconds of the end of the outage; 0 means that it has not ended
 	firstAfter atomic.Int64 // Unix nanoseconds of the first effect after it
 	arrival    func()       // counts a call in the fleet
 }

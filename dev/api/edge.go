@@ -20,12 +20,12 @@ type Config struct {
 	Backend Backend
 	Version string     // version of the program, stated in the OpenAPI document
 	Clock   port.Clock // nil means the system's
-	// Pages serves the patterns of PagePaths, beside the interface; nil: there are none.
+	// Pages serves the patterns of PagePaths, beside the interface; nil means no pages.
 	Pages     http.Handler
 	PagePaths []string // patterns of http.ServeMux
-	// Metrics answers GET /metrics; nil: there are none.
+	// Metrics serves GET /metrics; nil means no metrics.
 	Metrics http.Handler
-	// ReceiptKey is the secret of the receipt handles of the SQS protocol; nil: a new one.
+	// ReceiptKey is the secret of the receipt handles of the SQS protocol; nil means a new one.
 	ReceiptKey []byte
 }
 

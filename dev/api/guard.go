@@ -87,7 +87,7 @@ func ownOrigin(next http.Handler) http.Handler {
 // body is still answered with its own status.
 type response struct {
 	http.ResponseWriter
-	status int // 0: none was given yet
+	status int // 0 means that none was given yet.
 	begun  bool
 }
 

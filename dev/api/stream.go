@@ -262,7 +262,7 @@ func (e *edge) submitGroups(ctx context.Context, lines <-chan line, groups chan<
 }
 
 // fill takes the first line and whatever waits behind it. The line that it answers belongs to the
-// next group; number 0: there is none yet.
+// next group; its number is 0 if no line has been read yet.
 func (g *group) fill(first line, lines <-chan line, onTheWay map[string]bool) (next line, more bool) {
 	size := 0
 	for l := first; ; {

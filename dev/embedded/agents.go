@@ -23,13 +23,13 @@ const (
 // the user's that takes its queue.
 type agent struct {
 	name        string
-	operations  worker.Operations // nil: outside
+	operations  worker.Operations // nil if the agent runs outside
 	concurrency int
 	batch       int
 	retry       worker.Retry
 	breaker     worker.Breaker
 	pump        *worker.Pump
-	service     *httpagent.Service // nil: inside the process, or outside
+	service     *httpagent.Service // nil means inside the process, or outside
 }
 
 // readAgents reads the agents' file and adds those inside the process.

@@ -32,11 +32,11 @@ type OnAlert struct {
 	// input and has 30 s to exit with 0; none for nothing.
 	Command []string
 	Timeout time.Duration // limit of URL and Command; 0 means their defaults
-	// Window is how long an incident gathers orders before their number is reported; 0:
+	// Window is how long an incident gathers orders before their number is reported; 0 means
 	// incident.DefaultWindow.
 	Window time.Duration
-	// Reminder is how long after an alert the next one of an incident that lasts; 0:
-	// incident.DefaultReminder, negative: none.
+	// Reminder is how long after an alert the next one of an incident that lasts; 0 means
+	// incident.DefaultReminder, a negative value no reminders.
 	Reminder time.Duration
 }
 

@@ -30,7 +30,7 @@ type Options struct {
 	SweepEvery time.Duration // time between the Supervisor's sweeps; default 500 ms
 	// StatisticsEvery is the interval of Statistics, of which 360 are kept; default 10 s.
 	StatisticsEvery time.Duration
-	// Keep is how long an order that has come to rest stays readable; 0: for ever. Of an expired one
+	// Keep is how long an order that has come to rest stays readable; 0 means for ever. Of an expired one
 	// the ID and the hash stay, so that it never runs again (P26). At least sqlite.MinKeep.
 	Keep time.Duration
 	// NewTokenKey makes a new key for the tokens of answers (P39); those of the key before are read for 400
@@ -42,7 +42,7 @@ type Options struct {
 	Clock       port.Clock
 	Version     string // version of the program, stated in the OpenAPI document
 	// Pages makes a handler of pages for people, which Run serves under PagePaths (patterns of http.ServeMux)
-	// beside the interface; server is its address. nil: there are none.
+	// beside the interface; server is its address. nil means no pages.
 	Pages     func(server string) http.Handler
 	PagePaths []string
 	// Ready is called once, with the address, when orders may be submitted.

@@ -47,7 +47,7 @@ type turns struct {
 type group struct {
 	name    string
 	waiting ring[ticket]
-	last    uint64 // when it had its last turn, in turns; 0: none yet
+	last    uint64 // number of its last turn; 0 means no turn yet
 }
 
 func (s *turns) push(name string, t ticket) {

@@ -12,11 +12,11 @@ import (
 // QueueConfig describes one queue.
 type QueueConfig struct {
 	Name        string
-	MaxReceives int // receives before a message goes to the dead letters; 0: never
+	MaxReceives int // receives before a message goes to the dead letters; 0 means never
 	// DeadLetterTo is the dead-letter queue, required with MaxReceives. While it does not take a
 	// message, the message stays here, invisible for the time that its receiver asked for.
 	DeadLetterTo port.Queue
-	Retention    time.Duration // age at which a message expires; 0: never
+	Retention    time.Duration // age at which a message expires; 0 means never
 	// First is the number before that of the first message. A queue that begins above the numbers of an
 	// earlier process has no message that a receipt of that process names.
 	First uint64

@@ -71,9 +71,10 @@ func (c *committer) stop() {
 	<-c.done
 }
 
-// do hands the operation over and waits for its answer. nil: it was applied, its own answers
-// stand in it, and they are on the disk. ErrUnavailable: nothing of it is stored. The context's
-// error: it may be stored or not.
+// do hands the operation over and waits for its result:
+//   - nil: the operation was applied and is on the disk. It holds its own results.
+//   - ErrUnavailable: nothing of it is stored.
+//   - the context's error: it may be stored or not.
 func (c *committer) do(ctx context.Context, o operation) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -49,8 +49,8 @@ type Options struct {
 	Clock   port.Clock    // clock of the queues and of Keep; default the machine's
 	Queues  []QueueConfig
 	ReplyTo []string // queues that an order may name as its reply-to
-	// Committed is called with each commit: how many writes it carried, and how long it took; nil: nothing
-	// is.
+	// Committed is called with each commit: how many writes it carried, and how long it took. It may be
+	// nil.
 	Committed func(writes int, took time.Duration)
 
 	checkTime time.Duration // bound of the check at the start, for tests

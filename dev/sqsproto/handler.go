@@ -33,10 +33,10 @@ type Sink func(ctx context.Context, bodies [][]byte) []error
 type Config struct {
 	Queues Queues
 	Sinks  map[string]Sink // sinks by queue name; the handler does not look these up in Queues
-	// LongPoll derives the context of a waiting receive; nil: the request's. It lets the process
+	// LongPoll derives the context of a waiting receive; nil means the request's. It lets the process
 	// end without waiting for the poll's end.
 	LongPoll func(context.Context) (context.Context, context.CancelFunc)
-	Clock    port.Clock // nil: the system's
+	Clock    port.Clock // nil means the system's
 	// ReceiptKey is the secret of the receipt handles. A nil key means a new one, with which no handle of
 	// another handler is accepted.
 	ReceiptKey []byte

@@ -49,8 +49,9 @@ func Progress(ctx context.Context, percent int, note string) error {
 	return worker.Progress(ctx, percent, note)
 }
 
-// Deferred says that the operation goes on elsewhere, and that its reply comes later, by Replies and
-// Call.ReplyID: within that time, 0: until the call's StopBy. See worker.Deferred.
+// Deferred returns the error that an agent returns if the operation continues elsewhere. Its reply comes
+// later, by Replies and Call.ReplyID, within the given time; 0 means until the call's StopBy. See
+// worker.Deferred.
 //
 //	return nil, agent.Deferred(2 * time.Hour)
 func Deferred(within time.Duration) error { return worker.Deferred(within) }

@@ -99,7 +99,7 @@ func (s *Stub) wait(ctx context.Context, target string) bool {
 	}
 }
 
-// Refuse makes entries of SendMessageBatch fail, while the others of their batch are taken; nil: none.
+// Refuse makes entries of SendMessageBatch fail while the others of their batch succeed; nil fails none.
 func (s *Stub) Refuse(entry func(queue, body string) (failed, senderFault bool)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -166,7 +166,7 @@ func (b *printer) orders(shapes []string, totals, agents map[string][]Entry) {
 	b.render(t)
 }
 
-// span writes a range; upper 0: there is none.
+// span writes a range, or only its lower end if upper is 0.
 func span(low, upper float64) string {
 	if upper > low {
 		return dollars(low) + " to " + dollars(upper)

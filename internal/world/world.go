@@ -43,7 +43,7 @@ type World struct {
 	Scheduler  *scheduler.Scheduler
 	Supervisor *supervisor.Supervisor
 	Power      *Power
-	// Script answers a request; nil: no answer. By default everything is done.
+	// Script returns the answer to a request, nil for no answer. By default every operation is done.
 	Script func(*message.Request) *message.Reply
 
 	Alerts   []core.RaiseAlert

@@ -42,7 +42,7 @@ type Scheduler struct {
 	Engine
 	Workflows  string // folder of compiled workflows, *.json
 	FairQueues bool   // requests carry the tenant of their order
-	TokenKeys  string // ARN of the secret with the keys of tokens; "": no workflow makes any
+	TokenKeys  string // ARN of the secret with the keys of tokens; "" if no workflow makes tokens
 	// requests that an agent takes at a time, where a step may choose its agent (P44)
 	Capacity map[string]int
 	// Senders are the role IDs that each agent's replies come from, as SQS names them in a message's

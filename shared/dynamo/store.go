@@ -23,22 +23,22 @@ type Tables struct {
 
 // Options of a Store.
 type Options struct {
-	// Shards of the index; 0: DefaultShards. It may grow while tasks are under way, all actors
+	// Shards of the index; 0 means DefaultShards. It may grow while tasks are under way, all actors
 	// together; it must not shrink before the tasks of the shards that go have ended.
 	Shards int
 	// FinishedIndex keeps tasks at rest in the index too, so that List knows them. It costs one more
 	// index write an order: the one that leaves the due bucket is paid anyway, one more comes in.
 	FinishedIndex bool
-	// FinishedDays is how far back List looks for finished tasks when its query does not say since
-	// when; 0: 30.
+	// FinishedDays is how far back List looks for finished tasks when its query has no start; 0
+	// means 30.
 	FinishedDays int
 	// TTL is how long an order at rest is kept. 0 means for ever. Of an expired order a small item stays, so
 	// that its ID never runs again (P26). DynamoDB removes items hours or days late, so nothing may depend on
 	// when (rule 15).
 	TTL time.Duration
-	// ListLimit is how many open tasks List looks through before it gives up; 0: 20,000.
+	// ListLimit is how many open tasks List looks through before it gives up; 0 means 20,000.
 	ListLimit int
-	// Parallel is how many calls one Commit or Load has under way; 0: 16.
+	// Parallel is how many calls one Commit or Load has under way; 0 means 16.
 	Parallel int
 	Clock    port.Clock // clock for the TTL and for listings; nil means the system's
 }

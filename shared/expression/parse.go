@@ -38,7 +38,7 @@ type Scope struct {
 	// Continues are the steps that the order goes on without when they fail: their output is null then, and
 	// only of them it can be asked whether they have failed. Nil: it can be asked of all.
 	Continues map[string]bool
-	// When is the condition that held where the expression is evaluated; "": none.
+	// When is the condition that holds if the expression is evaluated; "" means no condition.
 	When string
 }
 

@@ -89,8 +89,8 @@ type Config struct {
 	// their store and queues. Its context outlives the caller's, and ends when the process stops.
 	Go       func(publication func(ctx context.Context))
 	Clock    port.Clock
-	Window   time.Duration // 0: DefaultWindow
-	Reminder time.Duration // 0: DefaultReminder; negative: none
+	Window   time.Duration // 0 means DefaultWindow
+	Reminder time.Duration // 0 means DefaultReminder, a negative value no reminders
 	Log      *slog.Logger
 }
 

@@ -25,7 +25,8 @@ type Handle func(ctx context.Context, queueARN string, deliveries []port.Deliver
 // Failed is a delivery that must come again.
 type Failed struct {
 	Receipt string
-	// After is when; 0: after a wait that grows with each time (port.Delivery.Backoff).
+	// After is the wait before it comes again; 0 means one that grows with each delivery
+	// (port.Delivery.Backoff).
 	After time.Duration
 }
 

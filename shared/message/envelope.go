@@ -42,7 +42,7 @@ type Reply struct {
 	// failed, retry-later of a point of no return: its key has had no effect, and no call for this or an
 	// older attempt begins any more (P22a)
 	NoEffect bool `json:"noEffect,omitempty"`
-	// progress: when it reports again at the latest; zero: after the step's timeout
+	// progress: latest time of the next report; the zero value means after the step's timeout
 	Until   core.Time `json:"until,omitzero"`
 	Percent int       `json:"percent,omitempty"` // progress: 0 to 100
 	// progress: for people; at most core.MaxNote bytes are kept

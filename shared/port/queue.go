@@ -30,7 +30,7 @@ type Message struct {
 	Value Value
 	Delay time.Duration // 0 to MaxDelay
 	// Group is whose message it is: a queue that knows groups keeps a flood of one from delaying the
-	// others'. A hint; a queue may ignore it. At most 128 letters, digits and punctuation; "": none.
+	// others'. A hint; a queue may ignore it. At most 128 letters, digits and punctuation; "" means none.
 	Group string
 	// High: it goes before messages without, mostly. A hint; a queue may ignore it (P46).
 	High bool
@@ -51,7 +51,7 @@ type Delivery struct {
 	Receipt  string // receipt of this delivery
 	Received int    // number of receives, this one included
 	SentAt   time.Time
-	// Sender is who sent it, where the queue vouches for that: SQS's SenderId. "": unknown.
+	// Sender is who sent it, where the queue vouches for that: SQS's SenderId. "" means unknown.
 	Sender string
 }
 

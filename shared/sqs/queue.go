@@ -29,7 +29,7 @@ const maxPoll = 20 * time.Second
 type Queue struct {
 	client    *sqs.Client
 	name, url string
-	high      string // URL of the queue beside it for high priority; "": there is none
+	high      string // URL of the queue beside it for high priority; "" if there is none
 }
 
 // Name is the logical name.

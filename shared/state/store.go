@@ -27,22 +27,22 @@ type Config struct {
 	Broken func(workflow string) string
 	// OnCommit is called after each stored change, on the goroutine that stored it.
 	OnCommit func(c Change)
-	// CacheTasks is how many decoded tasks are kept; 0: none. Only for a process that is the
+	// CacheTasks is how many decoded tasks are kept; 0 means none. Only for a process that is the
 	// store's one writer, through this one Store.
 	CacheTasks int
-	// Limit is the largest document that is written, in bytes; 0: port.MaxDocument.
+	// Limit is the largest document that is written, in bytes; 0 means port.MaxDocument.
 	Limit int
-	// Inline is the longest order that stands in its document, in bytes; 0: core.InlineOrder of its
+	// Inline is the longest order that stands in its document, in bytes; 0 means core.InlineOrder of its
 	// definition.
 	Inline int
-	// CacheBytes bounds the orders and outputs kept with them, in bytes; 0: 64 MiB.
+	// CacheBytes bounds the orders and outputs kept with them, in bytes; 0 means 64 MiB.
 	CacheBytes int
 }
 
 // Store is safe for concurrent use.
 type Store struct {
 	cfg   Config
-	cache *cache // nil: none
+	cache *cache // nil means none
 
 	mu     sync.RWMutex
 	byHash map[string]*core.Definition

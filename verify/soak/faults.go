@@ -168,7 +168,7 @@ func (t *injector) quietly(ctx context.Context, names []string, do func() error)
 const almostNothing = 4096
 
 // fullDisk lets a process write nothing but the beginnings of files, for so long from when it is felt.
-// felt waits until it is; nil: that is not known.
+// felt waits until the process notices; nil if that cannot be observed.
 func (t *injector) fullDisk(ctx context.Context, p *process.Process, d time.Duration,
 	felt func(context.Context) error) error {
 	if err := p.LimitFiles(almostNothing); err != nil {

@@ -23,13 +23,14 @@ var ErrFailed = errors.New("the soak failed")
 type Options struct {
 	Seed   uint64
 	Length time.Duration // with faults, at least a minute is worth its while
-	Rate   int           // orders a second; 0: 10
+	Rate   int           // orders a second; 0 means 10
 	Binary string        // stepkeeper
 	Self   string        // a program that calls ServeAgent where IsAgent
-	Dir    string        // "": a temporary one, removed when all went well
-	Report string        // path of the JSON report; "": none is written
+	Dir    string        // "" means a temporary one, removed when all went well
+	Report string        // path of the JSON report; "" means no report
 	Out    io.Writer
-	Settle time.Duration // bound of the time from the last fault to the end of the last order; 0: 2 minutes
+	// bound of the time from the last fault to the end of the last order; 0 means 2 minutes
+	Settle time.Duration
 	// Quiet leaves out all that happens to processes and clocks.
 	Quiet bool
 	// Lie is, by service, the share of calls that it answers without doing them: the audit must notice.

@@ -26,7 +26,7 @@ type Probe struct {
 	Do    string          // operation that has the effect; required
 	Undo  string          // operation that reverses it; "" if there is none
 	Input json.RawMessage // input of the do operation
-	// UndoInput is that of the undo; nil: the do's. It cannot hold what the do answered: an undo has
+	// UndoInput is that of the undo; nil means the do's. It cannot hold what the do answered: an undo has
 	// to work although that answer was lost (P24).
 	UndoInput json.RawMessage
 	// Effects looks at the service past the agent, and answers how many effects stand for the key: 1
@@ -34,18 +34,18 @@ type Probe struct {
 	// undone that never was. Required. It is called while no call is under way.
 	Effects func(key string) int
 	// Refuse makes the service refuse what is asked, without any effect, until it is called with
-	// false. nil: it is not tried whether a refusal is remembered.
+	// false. nil skips the trial whether a refusal is remembered.
 	Refuse func(refuse bool)
 	// Delay makes the service take that long for a call before it has its effect, until it is called with
-	// 0. nil: it is not tried whether calls land when their time is over. Effects is then called while
+	// 0. nil skips the trial whether calls take effect after their time is over. Effects is then called while
 	// a call is under way.
 	Delay func(d time.Duration)
-	// Between is how many other keys the service is asked for before a key comes again; 0: 50. A service
+	// Between is how many other keys the service is asked for before a key comes again; 0 means 50. A service
 	// that remembers fewer is found.
 	Between int
-	// Timeout of one call; 0: 5 s.
+	// Timeout of one call; 0 means 5 s.
 	Timeout time.Duration
-	// Together is how many calls are made at the same time; 0: 8.
+	// Together is how many calls are made at the same time; 0 means 8.
 	Together int
 }
 

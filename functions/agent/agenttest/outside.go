@@ -162,7 +162,7 @@ func (o *Outside) handle(b *bench, requests []*message.Request) ([]*message.Repl
 	return o.replies, o.lost
 }
 
-// ended says why the waiting for the agent has ended; nil: it has not.
+// ended returns the reason why the wait for the agent has ended, or nil if it has not.
 func (o *Outside) ended(ctx context.Context, b *bench) error {
 	switch {
 	case b.ctx.Err() != nil:

@@ -25,7 +25,7 @@ type Agent struct {
 	Operations worker.Operations
 	Retry      worker.Retry
 	Breaker    worker.Breaker
-	Ledger     port.Ledger // nil: the table that the deployment names, if it names one
+	Ledger     port.Ledger // nil means the table that the deployment names, if it names one
 }
 
 // New reads the settings, and makes the clients once. It makes no network calls (rule 13). The

@@ -108,7 +108,7 @@ func (s *suite) bodiesAre(deliveries []port.Delivery, want ...string) {
 	}
 }
 
-// is checks an error against a sentinel; nil: no error.
+// is checks an error against a sentinel; nil means no error.
 func (s *suite) is(what string, err, sentinel error) {
 	s.Helper()
 	if !errors.Is(err, sentinel) {

@@ -15,9 +15,9 @@ import (
 // Config is a queue that a test needs.
 type Config struct {
 	Name        string
-	MaxReceives int // 0: no dead letters
+	MaxReceives int // 0 means no dead letters
 	DeadLetter  string
-	Retention   time.Duration // 0: longer than the test
+	Retention   time.Duration // 0 means longer than the test
 }
 
 // Backends are fresh, empty queues.

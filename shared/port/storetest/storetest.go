@@ -151,7 +151,7 @@ func (o Options) suite(t *testing.T, b Backends) *suite {
 	return &suite{TB: t, Backends: b, model: model, options: o, ctx: t.Context()}
 }
 
-// testCase is one promise. needs says whether the adapter makes it; nil: it is a Store.
+// testCase tests one promise. needs reports whether the adapter makes it; nil means that every Store does.
 type testCase struct {
 	name  string
 	run   func(s *suite)
