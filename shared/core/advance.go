@@ -115,8 +115,7 @@ func (r *deciding) conditionHolds(i int) bool {
 // failExpression: Failed without a claim; nothing was attempted, so there is nothing to undo.
 func (r *deciding) failExpression(i int, what string, err error) {
 	r.recordFailure(i, "expression", what+": "+err.Error(), 0)
-	r.markFailed(i)
-	r.applyPolicy(i)
+	r.failStep(i)
 }
 
 // failClaim: Failed without a claim, by the rule of the step itself (P50) or since its input cannot be
@@ -128,8 +127,7 @@ func (r *deciding) failClaim(i int, err error) {
 		return
 	}
 	r.recordFailure(i, rule.Code, rule.Message, 0)
-	r.markFailed(i)
-	r.applyPolicy(i)
+	r.failStep(i)
 }
 
 func (r *deciding) orderKnown() bool {
@@ -184,7 +182,8 @@ func (r *deciding) claim(steps []int) (ended bool) {
 func (r *deciding) take(i int, state State) {
 	s := &r.t.Steps[i]
 	s.Attempt++
-	s.State, s.Cause, s.NoEffect, s.WakeAt = state, r.cause, 0, 0
+	s.State, s.Cause = state, r.cause
+	s.NoEffect, s.WakeAt = 0, 0
 	switch {
 	case s.First == 0:
 		last := 0

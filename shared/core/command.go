@@ -66,9 +66,15 @@ func commandOf(ev Event) (id string, from Sender, number int) {
 	return "", Sender{}, noNumber
 }
 
-// accept and reject store the verdict; a refusal is a commit too, since its sender reads the task
-// until the verdict stands there (P5).
+// accept counts a command and stores its verdict. reject stores one too, because the sender reads the task
+// until the verdict is in it (P5).
 func (r *deciding) accept(id, command, reason string) {
+	r.t.Command++
+	r.acceptAgain(id, command, reason)
+}
+
+// acceptAgain stores the verdict of a command that asks for what was done before. It is not counted.
+func (r *deciding) acceptAgain(id, command, reason string) {
 	r.storeVerdict(Verdict{ID: id, Command: command, Accepted: true, Reason: reason, At: r.at.Now})
 }
 
@@ -122,7 +128,7 @@ func (r *deciding) cancelCommand(_ int, ev Event) (string, error) {
 	case t.ProcessState == Closed:
 		return r.reject(e.ID, "cancel", "the order is Closed, which is final")
 	case t.ProcessState == Cancelled || t.CancelAsked:
-		r.accept(e.ID, "cancel", "it was cancelled before")
+		r.acceptAgain(e.ID, "cancel", "it was cancelled before")
 		return "", nil
 	case t.Erased != nil:
 		return r.reject(e.ID, "cancel", isErased)
@@ -134,7 +140,6 @@ func (r *deciding) cancelCommand(_ int, ev Event) (string, error) {
 	case len(t.Refused["cancel"]) == maxRefused:
 		return r.reject(e.ID, "cancel", tooManyCancels)
 	}
-	t.Command++
 	t.CancelAsked = true
 	r.accept(e.ID, "cancel", "")
 	switch modeOf(t) {
@@ -152,10 +157,10 @@ func (r *deciding) cancelCommand(_ int, ev Event) (string, error) {
 // startUndo takes a task out of Error into its undo. Every wait ends there (P9a).
 func (r *deciding) startUndo(why Why) {
 	if t := r.t; t.Phase == Undoing {
-		t.EndStep, t.EndCode, t.EndText, t.UndoneFor = t.UndoneFor.Step, t.UndoneFor.Code, t.UndoneFor.Text,
-			UndoReason{}
+		t.setReason(t.UndoneFor)
+		t.UndoneFor = UndoReason{}
 	}
-	r.clearEnd()
+	r.t.leaveEnd()
 	r.t.ProcessState, r.t.Why = Compensating, why
 	for i := range r.t.Steps {
 		s := &r.t.Steps[i]
@@ -190,7 +195,6 @@ func (r *deciding) undoCommand(_ int, ev Event) (string, error) {
 	if reason := r.undoRefusal(); reason != "" {
 		return r.reject(e.ID, "undo", reason)
 	}
-	r.t.Command++
 	r.accept(e.ID, "undo", "")
 	why := WhyOperator
 	if r.t.Phase == Undoing { // it goes on with the reason that it had
@@ -250,7 +254,6 @@ func (r *deciding) resubmitCommand(_ int, ev Event) (string, error) {
 		r.t, r.def = before, def
 		return r.reject(e.ID, "resubmit", reason)
 	}
-	r.t.Command++
 	r.accept(e.ID, "resubmit", e.note())
 	switch mode {
 	case errForward:
@@ -287,9 +290,9 @@ func (r *deciding) expiredKey() string {
 // resume goes on forward in the same run, with the same keys (H4), counters and hops renewed.
 func (r *deciding) resume(e Resubmit) {
 	t := r.t
-	r.clearEnd()
+	r.t.leaveEnd()
 	t.ProcessState, t.Hops = Processing, 0
-	t.EndStep, t.EndCode, t.EndText = "", "", ""
+	t.setReason(UndoReason{})
 	r.renewDeadline(e.Deadline)
 	r.started()
 	for i := range t.Steps {
@@ -318,9 +321,10 @@ func (r *deciding) resume(e Resubmit) {
 // restart begins a Compensated order from the beginning: a new run, and so new keys (H3).
 func (r *deciding) restart(e Resubmit) {
 	t := r.t
-	r.clearEnd()
+	r.t.leaveEnd()
 	t.ProcessState, t.Why = Processing, ""
-	t.EndStep, t.EndCode, t.EndText, t.Output = "", "", "", nil
+	t.setReason(UndoReason{})
+	t.Output = nil
 	t.Run++
 	t.forgetRefused()
 	t.Hops, t.DeadlineSeq = 0, 0
@@ -366,7 +370,6 @@ func (r *deciding) resolveCommand(_ int, ev Event) (string, error) {
 		return r.reject(e.ID, "resolve", reason)
 	}
 	s := &r.t.Steps[i]
-	r.t.Command++
 	r.accept(e.ID, "resolve", e.note())
 	// P41: of those that cannot be undone any more; the Resubmit goes on with the others
 	if s.Children != nil {
@@ -480,9 +483,8 @@ func (r *deciding) closeCommand(_ int, ev Event) (string, error) {
 	if reason := r.closeRefusal(e.Absent); reason != "" {
 		return r.reject(e.ID, "close", reason)
 	}
-	r.t.Command++
 	r.accept(e.ID, "close", "")
-	r.clearEnd()
+	r.t.leaveEnd()
 	for i := range r.t.Steps {
 		if s := &r.t.Steps[i]; s.Children.running() {
 			s.children().Stopped = true

@@ -122,7 +122,7 @@ func (r *deciding) enterError(phase Phase, i int) {
 	if phase == Undoing { // its final status says again why it was undone
 		r.t.UndoneFor = UndoReason{r.t.EndStep, r.t.EndCode, r.t.EndText}
 	}
-	r.setEndReason(i)
+	r.t.setReason(r.t.Steps[i].reason())
 	r.stopForOperator(phase)
 }
 
@@ -147,7 +147,8 @@ func (r *deciding) stopForOperator(phase Phase) {
 // setEnd sets what belongs to an end: its time, its cause, its status, the time to send that again (P11).
 func (r *deciding) setEnd() {
 	t := r.t
-	t.Ended, t.EndCause, t.EndSeq, t.EndCommand, t.ResendAt = r.at.Now, r.cause, 0, 0, 0
+	t.clearEnd()
+	t.Ended, t.EndCause = r.at.Now, r.cause
 	r.ended, r.endSteps = true, slices.Clone(t.Steps)
 	status := r.notifies(EndKind(t))
 	if status {
@@ -186,10 +187,16 @@ func (r *deciding) emitEnd() {
 	r.emitFinal()
 }
 
-// clearEnd clears what belongs to an end, when a command takes the task out of it.
-func (r *deciding) clearEnd() {
-	t := r.t
-	t.Phase, t.Ended, t.EndCause, t.EndSeq, t.EndCommand, t.ResendAt, t.Attention = "", 0, "", 0, 0, 0, false
+// clearEnd removes an end: its time, its cause, its status, and the time to send that again.
+func (t *Task) clearEnd() {
+	t.Ended, t.EndCause, t.ResendAt = 0, "", 0
+	t.EndSeq, t.EndCommand = 0, 0
+}
+
+// leaveEnd takes the task out of its end for a command.
+func (t *Task) leaveEnd() {
+	t.clearEnd()
+	t.Phase, t.Attention = "", false
 	for i := range t.Steps {
 		t.Steps[i].EndState = ""
 	}

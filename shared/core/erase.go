@@ -20,7 +20,7 @@ func (r *deciding) eraseCommand(_ int, ev Event) (string, error) {
 	e, t := ev.(Erase), r.t
 	if t.Erased != nil && e.Command == t.Command { // one with an old number may have been refused before (P5)
 		r.eraseContent()
-		r.accept(e.ID, "erase", "it was erased before")
+		r.acceptAgain(e.ID, "erase", "it was erased before")
 		return "", nil
 	}
 	if reason := r.checkCommand(e.Command); reason != "" {
@@ -29,7 +29,6 @@ func (r *deciding) eraseCommand(_ int, ev Event) (string, error) {
 	if reason := r.eraseRefusal(e.Unrested); reason != "" {
 		return r.reject(e.ID, "erase", reason)
 	}
-	t.Command++
 	t.ContentHash = e.KnownHash
 	r.erase()
 	t.Erased = &Erasure{By: e.By, Reason: TrimMessage(e.Reason), At: r.at.Now}

@@ -56,7 +56,8 @@ func (s *Step) asAsked(question json.RawMessage, timeout Duration) json.RawMessa
 	if len(question) > 0 && json.Unmarshal(question, &q) != nil {
 		return question
 	}
-	q.Need, q.Who, q.NotSelf, q.Timeout = &a.Need, a.Who, nil, asked.String()
+	q.Need, q.Timeout = &a.Need, asked.String()
+	q.Who, q.NotSelf = a.Who, nil
 	if a.NotSelf != "" {
 		q.NotSelf = &a.NotSelf
 	}

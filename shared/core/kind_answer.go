@@ -124,7 +124,8 @@ func (answerKind) start(r *deciding, i int, p prepared) {
 	if r.err == nil && s.Answers != nil && !s.decided() {
 		early = s.Answers.Votes
 	}
-	s.ClaimedAt, s.Until, s.Answers, s.Output = r.at.Now, p.wakeAt, p.answers, nil
+	s.ClaimedAt, s.Until = r.at.Now, p.wakeAt
+	s.Answers, s.Output = p.answers, nil
 	r.refuseEarly(i, early)
 	if p.atOnce {
 		r.look(i)
@@ -239,8 +240,7 @@ func (r *deciding) decide(i int, decided Decided, failed *StepError) {
 	}
 	s.Output = output
 	r.recordFailure(i, failed.Code, failed.Message, s.Attempt)
-	r.markFailed(i)
-	r.applyPolicy(i)
+	r.failStep(i)
 }
 
 // policyOf is what the failure of a step leads to: a step whose time was over has a policy of its own (P37).

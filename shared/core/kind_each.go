@@ -405,8 +405,7 @@ func (r *deciding) failChildren(i int) {
 			d.Each.Tolerate, c.FailedAt[0], c.Reason)
 	}
 	r.recordFailure(i, code, text, s.Attempt)
-	r.markFailed(i)
-	r.applyPolicy(i)
+	r.failStep(i)
 }
 
 // endChildren makes the step Processed, where its output has room.
@@ -429,8 +428,7 @@ func (r *deciding) endChildren(i int) {
 		fmt.Sprintf(
 			"the output of %d bytes does not fit into the task's document beside the outputs of its "+
 				"steps; collect less", len(output)), s.Attempt)
-	r.markFailed(i)
-	r.applyPolicy(i)
+	r.failStep(i)
 }
 
 // output is that of a step with a list.

@@ -33,7 +33,6 @@ func (r *deciding) moveCommand(_ int, ev Event) (string, error) {
 	if reason := r.move(e.To); reason != "" {
 		return r.reject(e.ID, "move", reason)
 	}
-	r.t.Command++
 	r.accept(e.ID, "move", "")
 	r.askOn()
 	r.advance() // where the task goes forward

@@ -140,7 +140,7 @@ func (r *deciding) deadline(_ int, ev Event) (string, error) {
 	case !passed(r.t.Deadline, r.at.Now):
 		return notYet, nil
 	}
-	r.t.EndStep, r.t.EndCode, r.t.EndText = "", "deadline", "the deadline of the order has passed"
+	r.t.setReason(UndoReason{Code: "deadline", Text: "the deadline of the order has passed"})
 	if r.def.OnDeadline != OnFailureUndo || r.pastPointOfNoReturn() {
 		r.stopForOperator(Forward)
 		return "", nil

@@ -102,8 +102,8 @@ func (r *deciding) emitReminder(i int) {
 	}
 	n := s.Answers.Reminded
 	q := r.request(ask, input)
-	q.Operation, q.Name, q.Timeout, q.MaxDuration = Do, r.def.Steps[ask].Operation, r.def.Steps[ask].Timeout,
-		0
+	q.Operation, q.Name = Do, r.def.Steps[ask].Operation
+	q.Timeout, q.MaxDuration = r.def.Steps[ask].Timeout, 0
 	q.Key = Key(r.t.OrderID, r.t.Run, s.Name) + "/" + strconv.Itoa(s.round()) + "." + strconv.Itoa(n)
 	q.ClaimedAt, q.StopBy, q.CompleteBy = r.reminderDue(i, r.intervals(i)), stopBy, stopBy
 	q.Trace = trace(r.t.OrderID, r.t.Run, s.Name, n)

@@ -61,7 +61,8 @@ func (r *deciding) emitStepFinished(s *Step) {
 
 // release ends a claim or a wait.
 func (s *Step) release() {
-	s.LockedBy, s.Cause, s.CompleteBy, s.WakeAt, s.Progress = "", "", 0, 0, nil
+	s.LockedBy, s.Cause, s.Progress = "", "", nil
+	s.CompleteBy, s.WakeAt = 0, 0
 	s.endAttempt()
 	s.endHold()
 }
@@ -73,8 +74,7 @@ func (r *deciding) stepFailed(i int, ev Event) (string, error) {
 	r.recordAttempt(i, e.Outcome, e.Code)
 	r.recordFailure(i, e.Code, e.Message, e.Attempt)
 	r.recordNoEffect(i, e)
-	r.markFailed(i)
-	r.applyPolicy(i)
+	r.failStep(i)
 	return "", nil
 }
 
@@ -90,8 +90,7 @@ func (r *deciding) stepRetryLater(i int, ev Event) (string, error) {
 	}
 	r.recordFailure(i, e.Code, e.Message, e.Attempt)
 	if r.t.ProcessState != Processing {
-		r.markFailed(i)
-		r.applyPolicy(i)
+		r.failStep(i)
 		return "", nil
 	}
 	s.FailureCount++
@@ -101,8 +100,7 @@ func (r *deciding) stepRetryLater(i int, ev Event) (string, error) {
 		r.handBack(i, max(r.retryWait(i, retry), asked))
 		return "", nil
 	}
-	r.markFailed(i)
-	r.applyPolicy(i)
+	r.failStep(i)
 	return "", nil
 }
 
@@ -159,6 +157,12 @@ func (r *deciding) scheduleWake(s *Step, wakeAt Time) {
 	s.release()
 	s.WakeAt, s.CompleteBy = wakeAt, wakeAt.Add(r.def.Grace)
 	r.emit(SendWake{OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt, WakeAt: wakeAt})
+}
+
+// failStep gives a do up, and decides what that means for the task.
+func (r *deciding) failStep(i int) {
+	r.markFailed(i)
+	r.applyPolicy(i)
 }
 
 // markFailed marks a do as Failed: in doubt, nothing expected any more.
@@ -237,17 +241,21 @@ func (r *deciding) pastPointOfNoReturn() bool {
 func (r *deciding) compensate(why Why, failed int) {
 	r.t.ProcessState, r.t.Why = Compensating, why
 	if failed >= 0 {
-		r.setEndReason(failed)
+		r.t.setReason(r.t.Steps[failed].reason())
 	}
 }
 
-// setEndReason remembers for people which step is the reason.
-func (r *deciding) setEndReason(i int) {
-	s := &r.t.Steps[i]
-	r.t.EndStep, r.t.EndCode, r.t.EndText = s.Name, "", ""
-	if s.Error != nil {
-		r.t.EndCode, r.t.EndText = s.Error.Code, s.Error.Message
+// setReason stores why the task is undone, or has stopped.
+func (t *Task) setReason(why UndoReason) {
+	t.EndStep, t.EndCode, t.EndText = why.Step, why.Code, why.Text
+}
+
+// reason returns the last failure of the step as a reason for the task.
+func (s *Step) reason() UndoReason {
+	if s.Error == nil {
+		return UndoReason{Step: s.Name}
 	}
+	return UndoReason{s.Name, s.Error.Code, s.Error.Message}
 }
 
 // stepUndone records that an undo is done (P15).

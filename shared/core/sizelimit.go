@@ -45,7 +45,8 @@ func (m SizeLimit) fits(t *Task) bool {
 		return true
 	}
 	c := *t
-	c.Version, c.Due, c.ResendAt, c.Attention = maxCount, farAfter(t), farAfter(t), true
+	c.Version, c.Attention = maxCount, true
+	c.Due, c.ResendAt = farAfter(t), farAfter(t)
 	return m.Size(&c) <= m.Limit
 }
 
@@ -153,8 +154,8 @@ func unknownSize(fields map[string]json.RawMessage) (n int) {
 // outputs and reasons that it holds. What it says makes no sense otherwise.
 func longest(def *Definition, t *Task) *Task {
 	c, far := t.clone(), farAfter(t)
-	c.Version, c.ProcessState, c.Phase, c.Why, c.CancelAsked, c.Attention = maxCount, Compensating, Forward,
-		WhyOperator, true, true
+	c.Version, c.ProcessState, c.Phase = maxCount, Compensating, Forward
+	c.Why, c.CancelAsked, c.Attention = WhyOperator, true, true
 	for _, n := range []*int{&c.Run, &c.Command, &c.Hops, &c.StatusSeq, &c.StartSeq, &c.EndSeq, &c.EndCommand,
 		&c.DeadlineSeq} {
 		*n = maxCount
@@ -420,7 +421,6 @@ func (r *deciding) outputTooLarge(i int, e Reply) (string, error) {
 		r.recordAttempt(i, OutcomeFailed, codeOutputTooLarge)
 	}
 	r.recordFailure(i, codeOutputTooLarge, text, e.Attempt)
-	r.markFailed(i)
-	r.applyPolicy(i)
+	r.failStep(i)
 	return "", nil
 }

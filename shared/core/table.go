@@ -50,9 +50,8 @@ const (
 	wakeStep
 	childEnded
 	progress
-	stepKinds
 
-	submitted = eventKind(iota) - 1
+	submitted
 	deadlinePassed
 	resendOverdue
 	wakeTask
@@ -68,6 +67,9 @@ const (
 	askChild
 	kinds
 )
+
+// stepKinds is the first event of a whole task: those before it are of a step.
+const stepKinds = submitted
 
 func (k eventKind) ofStep() bool { return k < stepKinds }
 
@@ -117,17 +119,23 @@ func kindOf(ev Event) (eventKind, string) {
 
 // kindOfReply relies on guard, which refuses unknown operations and outcomes.
 func kindOfReply(e Reply) eventKind {
-	k := doDone
+	undo := e.Operation == UndoOp
 	switch e.Outcome {
 	case OutcomeFailed:
-		k = doFailed
+		if undo {
+			return undoFailed
+		}
+		return doFailed
 	case OutcomeRetryLater:
-		k = doLater
+		if undo {
+			return undoLater
+		}
+		return doLater
 	}
-	if e.Operation == UndoOp {
-		k += undoDone - doDone
+	if undo {
+		return undoDone
 	}
-	return k
+	return doDone
 }
 
 // known reports a reply whose operation and outcome this version knows.
