@@ -25,7 +25,7 @@ type Check struct {
 	Fix    string      `json:"fix,omitempty"` // remedy if the result is not ok
 }
 
-// CheckResult says whether something is as it should be.
+// CheckResult reports whether something is as it should be.
 type CheckResult string
 
 // Results of a Check.

@@ -40,7 +40,7 @@ func (s *Stepkeeper) addKey() {
 	}
 }
 
-// allowService answers whether the key's policy can be changed here.
+// allowService reports whether the key's policy can be changed here.
 func allowService(k awskms.IKey, sid, service string, conditions map[string]any, actions ...string) bool {
 	result := k.AddToResourcePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
 		Sid: str(sid), Principals: &[]awsiam.IPrincipal{awsiam.NewServicePrincipal(str(service), nil)},

@@ -252,7 +252,7 @@ func (t *transport) depth(ctx context.Context, queue string) (port.Depth, error)
 	return depth, failed(ctx, use{"sqs:GetQueueAttributes", "queue " + queue, t.Outputs.Operator}, err)
 }
 
-// mapping answers whether the event source mapping of the queue is off, and notes why, since when, and what
+// mapping reports whether the event source mapping of the queue is off, and notes why, since when, and what
 // to do. Where it is on and its last invocation failed, that is noted too: it explains requests that wait.
 func (t *transport) mapping(ctx context.Context, u *client.Unattended) (off bool, err error) {
 	uuid := t.Outputs.Mappings[u.Queue]

@@ -56,7 +56,7 @@ func (t *table) put(w http.ResponseWriter, in *call) {
 	_ = json.NewEncoder(w).Encode(map[string]any{})
 }
 
-// met says whether the put's condition holds.
+// met reports whether the put's condition holds.
 func met(there Item, in *call) bool {
 	switch {
 	case in.ConditionExpression == "":

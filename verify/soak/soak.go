@@ -284,7 +284,7 @@ func (s *session) audit(ctx context.Context, r *Report, orders []audit.Order) er
 	return err
 }
 
-// judge says whether it passed, and if not, why.
+// judge reports whether it passed, and if not, why.
 func (r *Report) judge(small bool, o Options) {
 	var why []string
 	if n := len(r.Violations); n > 0 {
