@@ -66,11 +66,11 @@ var (
 		"AWS.SimpleQueueService.NonExistentQueue"}
 )
 
-// use is what a call needs: the action, what it acts on, and the policy that allows it.
-type use struct{ action, on, policy string }
+// Use is what a call needs: the action, what it acts on, and the policy that allows it.
+type Use struct{ Action, On, Policy string }
 
-// failed gives an error of AWS the client's meaning.
-func failed(ctx context.Context, u use, err error) error {
+// Failed gives an error of AWS the client's meaning.
+func Failed(ctx context.Context, u Use, err error) error {
 	var api smithy.APIError
 	switch {
 	case err == nil:
@@ -89,31 +89,31 @@ func failed(ctx context.Context, u use, err error) error {
 	code := api.ErrorCode()
 	switch {
 	case slices.Contains(denied, code):
-		e := refusal(http.StatusForbidden, codeForbidden, "the permission %s on %s is missing (%s)", u.action,
-			u.on, api.ErrorMessage())
-		if u.policy != "" {
-			e.Detail += "; attach the policy " + u.policy + " to your role"
+		e := refusal(http.StatusForbidden, codeForbidden, "the permission %s on %s is missing (%s)", u.Action,
+			u.On, api.ErrorMessage())
+		if u.Policy != "" {
+			e.Detail += "; attach the policy " + u.Policy + " to your role"
 		}
 		return e
 	case slices.Contains(credentials, code):
 		return refusal(http.StatusForbidden, codeCredentials,
 			"AWS does not take the credentials (%s: %s); log in again", code, api.ErrorMessage())
 	case slices.Contains(throttled, code):
-		e := refusal(http.StatusTooManyRequests, "busy", "%s on %s is throttled; try again later", u.action,
-			u.on)
+		e := refusal(http.StatusTooManyRequests, "busy", "%s on %s is throttled; try again later", u.Action,
+			u.On)
 		e.RetryAfter = busyRetry
 		return e
 	case slices.Contains(gone, code):
 		return refusal(http.StatusBadGateway, codeGone,
-			"%s is not there any more (%s); is the stack being deployed anew?", u.on, code)
+			"%s is not there any more (%s); is the stack being deployed anew?", u.On, code)
 	case api.ErrorFault() == smithy.FaultServer || errors.Is(err, port.ErrUnavailable) ||
 		statusOf(err) >= http.StatusInternalServerError:
 		e := refusal(http.StatusServiceUnavailable, "unavailable", "%s on %s failed (%s); it is tried again",
-			u.action, u.on, code)
+			u.Action, u.On, code)
 		e.RetryAfter = busyRetry
 		return e
 	}
-	return refusal(http.StatusBadRequest, code, "%s on %s: %s", u.action, u.on, api.ErrorMessage())
+	return refusal(http.StatusBadRequest, code, "%s on %s: %s", u.Action, u.On, api.ErrorMessage())
 }
 
 // disconnected keeps the text of an error only: the time limit of one call is not the end of the
@@ -142,5 +142,5 @@ func unseen(ctx context.Context, name, region string, err error) error {
 	if !errors.As(err, &api) && ctx.Err() == nil {
 		return disconnected(fmt.Sprintf("asking for stack %s in %s: ", name, region), err)
 	}
-	return failed(ctx, use{action: "cloudformation:DescribeStacks", on: "stack " + name}, err)
+	return Failed(ctx, Use{Action: "cloudformation:DescribeStacks", On: "stack " + name}, err)
 }

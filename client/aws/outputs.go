@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -151,6 +152,17 @@ func deadOf(values map[string]string, prefix string, mappings map[string]string)
 	return dead
 }
 
+// Hash returns the hash of the definition that the stack was deployed with; "" if it has no such workflow.
+func (o *Outputs) Hash(workflow string) string { return o.Workflows[idOf(workflow)] }
+
+// Senders returns the policy that allows sending to one of the Scheduler's queues.
+func (o *Outputs) Senders(queue string) string {
+	if queue == port.Control {
+		return o.Operator
+	}
+	return o.Application
+}
+
 // prefixOf finds the ID that begins the keys: the one of an IntakeUrl that stands beside a Version.
 func prefixOf(values map[string]string, construct string) (string, error) {
 	var found []string
@@ -173,4 +185,71 @@ func prefixOf(values map[string]string, construct string) (string, error) {
 			strings.Join(found, ", STACK/"))
 	}
 	return found[0], nil
+}
+
+// mappingsOf reads the outputs Mappings, Mappings2 …; none of them: the stack was deployed without these
+// outputs.
+func mappingsOf(values map[string]string, prefix string) map[string]string {
+	mappings := map[string]string{}
+	for i := 1; ; i++ {
+		key := prefix + "Mappings"
+		if i > 1 {
+			key += fmt.Sprint(i)
+		}
+		text, reported := values[key]
+		if !reported {
+			return mappings
+		}
+		for _, entry := range strings.Split(text, ",") {
+			if queue, uuid, ok := strings.Cut(entry, "="); ok {
+				mappings[queue] = uuid
+			}
+		}
+	}
+}
+
+// agentsOf reads the names of the agents, with the addresses of their queues. The outputs spell card-payment
+// CardPayment; the mappings have its name as it is, and an older stack without them leaves it to
+// be guessed.
+func agentsOf(values map[string]string, prefix string, mappings map[string]string) map[string]string {
+	names := map[string]string{}
+	for queue := range mappings {
+		if agent, ok := strings.CutPrefix(queue, port.Requests("")); ok {
+			names[idOf(agent)] = agent
+		}
+	}
+	agents := map[string]string{}
+	for key, url := range values {
+		id, ok := strings.CutPrefix(key, prefix+"Requests")
+		if id, ok2 := strings.CutSuffix(id, "Url"); ok && ok2 && id != "" && !strings.HasSuffix(id, "Dead") {
+			name := names[id]
+			if name == "" {
+				name = dashed(id)
+			}
+			agents[name] = url
+		}
+	}
+	return agents
+}
+
+// idOf spells a logical name as the keys of outputs do.
+func idOf(name string) string {
+	var b strings.Builder
+	for _, word := range strings.Split(name, "-") {
+		if word != "" {
+			b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+		}
+	}
+	return b.String()
+}
+
+func dashed(name string) string {
+	var b strings.Builder
+	for i, r := range name {
+		if unicode.IsUpper(r) && i > 0 {
+			b.WriteByte('-')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
 }

@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/lambda"
-
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
@@ -40,22 +38,6 @@ type Queues interface {
 	Queue(name string) (port.Queue, error)
 }
 
-// Lambda reads the state of an event source mapping, and what the account has room for; *lambda.Client does.
-type Lambda interface {
-	GetEventSourceMapping(ctx context.Context, in *lambda.GetEventSourceMappingInput,
-		o ...func(*lambda.Options)) (*lambda.GetEventSourceMappingOutput, error)
-	GetAccountSettings(ctx context.Context, in *lambda.GetAccountSettingsInput,
-		o ...func(*lambda.Options)) (*lambda.GetAccountSettingsOutput, error)
-}
-
-// Sweeps reads what the Supervisor has done.
-type Sweeps interface {
-	Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due,
-		limit int) ([]port.Due, error)
-	// LeaseUntil: zero if nothing ever took the lease.
-	LeaseUntil(ctx context.Context, name string) (time.Time, error)
-}
-
 // Parts are what a client of a stack stands on; Outputs is for messages only.
 type Parts struct {
 	Outputs     Outputs
@@ -63,23 +45,11 @@ type Parts struct {
 	Definitions Definitions
 	Schedules   schedule.Reader
 	Queues      Queues
-	Sweeps      Sweeps  // nil skips the check of sweeps
-	Lambda      Lambda  // nil skips the checks of Lambda
-	Metrics     Metrics // nil means no metrics
-	Tables      Tables  // nil assumes AWS's default quotas
-	Caller      Caller  // nil skips the look-up of the caller
-	Rights      Rights  // nil skips the check of the caller's rights
-	Role        Role    // nil if IAM is not asked for the path of the caller's role
 	// Poll is the first pause between two looks at a task; 0 means 100 ms. It grows up to 5 s.
 	Poll time.Duration
 	// Patience is how long a queued order may be without a task, and a command without a verdict,
 	// before that is an error; 0 means the constant Patience.
 	Patience time.Duration
-	// Unattended is how long a request may wait before its queue is looked at, see client.Unattended, and
-	// how long the result is reused, a failure six times as long; 0 means 10 s.
-	Unattended time.Duration
-	// LookTimeout bounds the time of such a look; 0 means 3 s.
-	LookTimeout time.Duration
 }
 
 // Patience is how long a queued order may be without a task, and a command without a verdict.
@@ -87,35 +57,34 @@ const Patience = 5 * time.Minute
 
 // Over makes a client of the parts.
 func Over(p Parts, opts ...client.Option) *client.Client {
-	p.Poll = cmp.Or(p.Poll, firstPause)
-	p.Patience = cmp.Or(p.Patience, Patience)
-	p.Unattended = cmp.Or(p.Unattended, unattendedAfter)
-	p.LookTimeout = cmp.Or(p.LookTimeout, lookTimeout)
-	return client.Over(&transport{Parts: p, queued: newQueued()}, opts...)
+	return client.Over(NewTransport(p), opts...)
 }
 
-// transport is a client.Transport.
-type transport struct {
+// NewTransport makes the transport of such a client. Package operate adds to it.
+func NewTransport(p Parts) *Transport {
+	p.Poll = cmp.Or(p.Poll, firstPause)
+	p.Patience = cmp.Or(p.Patience, Patience)
+	return &Transport{Parts: p, queued: newQueued()}
+}
+
+// Transport is a client.Transport.
+type Transport struct {
 	Parts
 	queued queued
 
 	mu          sync.Mutex
 	definitions map[string]*core.Definition // definitions by hash; a definition never changes
-	seen        map[string]seen             // result of the last look at each queue
-
-	statisticsMu sync.Mutex
-	statistics   statistics
 }
 
-func (t *transport) readTask() use {
-	return use{"dynamodb:GetItem", "table " + t.Outputs.Orders, t.Outputs.Application}
+func (t *Transport) readTask() Use {
+	return Use{"dynamodb:GetItem", "table " + t.Outputs.Orders, t.Outputs.Application}
 }
 
 // load answers a task, strongly consistent; nil if there is none.
-func (t *transport) load(ctx context.Context, id string) (*core.Task, error) {
+func (t *Transport) load(ctx context.Context, id string) (*core.Task, error) {
 	records, errs := t.Tasks.Load(ctx, []string{id})
 	if errs[0] != nil {
-		return nil, failed(ctx, t.readTask(), errs[0])
+		return nil, Failed(ctx, t.readTask(), errs[0])
 	}
 	if records[0] == nil {
 		return nil, nil
@@ -133,15 +102,14 @@ func decode(r *port.Record) (*core.Task, error) {
 }
 
 // show adds what only the definition knows. Inputs are not shown: expressions are not for clients.
-func (t *transport) show(ctx context.Context, task *core.Task, detailed bool) (*client.Task, error) {
-	def, err := t.definition(ctx, task.Definition)
+func (t *Transport) show(ctx context.Context, task *core.Task, detailed bool) (*client.Task, error) {
+	def, err := t.Stored(ctx, task.Definition)
 	if err != nil {
 		return nil, err
 	}
 	shown := view.Of(task, def)
 	if detailed {
 		shown = view.Detailed(task, def, nil, time.Now())
-		t.await(ctx, &shown, time.Now())
 		shown.ItemBytes = itemBytes(task)
 		shown.Pinned(task, def, t.deployed(ctx, task, def), time.Now())
 	}
@@ -151,12 +119,12 @@ func (t *transport) show(ctx context.Context, task *core.Task, detailed bool) (*
 // deployed returns the definition that new orders of the task's workflow get; nil if that is not known. One
 // that no order has run yet is not stored, so the definition that the task pins, def, stands for it under its
 // hash.
-func (t *transport) deployed(ctx context.Context, task *core.Task, def *core.Definition) *core.Definition {
-	hash := t.Outputs.Workflows[idOf(task.Workflow)]
+func (t *Transport) deployed(ctx context.Context, task *core.Task, def *core.Definition) *core.Definition {
+	hash := t.Outputs.Hash(task.Workflow)
 	if hash == "" || def == nil {
 		return nil
 	}
-	if to, err := t.definition(ctx, hash); err == nil && to != nil {
+	if to, err := t.Stored(ctx, hash); err == nil && to != nil {
 		return to
 	}
 	c := *def
@@ -179,8 +147,8 @@ func itemBytes(task *core.Task) int {
 	return n
 }
 
-// definition reads the data of a definition; expressions are not for clients. nil for a tombstone.
-func (t *transport) definition(ctx context.Context, hash string) (*core.Definition, error) {
+// Stored reads the data of a definition; expressions are not for clients. nil for a tombstone.
+func (t *Transport) Stored(ctx context.Context, hash string) (*core.Definition, error) {
 	if hash == "" {
 		return nil, nil
 	}
@@ -196,7 +164,7 @@ func (t *transport) definition(ctx context.Context, hash string) (*core.Definiti
 			port.ErrNotFound)
 	}
 	if err != nil {
-		return nil, failed(ctx, use{"dynamodb:GetItem", "table " + t.Outputs.Definitions,
+		return nil, Failed(ctx, Use{"dynamodb:GetItem", "table " + t.Outputs.Definitions,
 			t.Outputs.Application}, err)
 	}
 	def := new(core.Definition)
@@ -221,7 +189,7 @@ func notFound(id string) error {
 
 // present answers a task that may still be on its way: nil, then. What was queued here and cannot
 // become a task is an error.
-func (t *transport) present(ctx context.Context, id string) (*core.Task, error) {
+func (t *Transport) present(ctx context.Context, id string) (*core.Task, error) {
 	task, err := t.load(ctx, id)
 	if err != nil {
 		return nil, err
@@ -247,7 +215,7 @@ func (t *transport) present(ctx context.Context, id string) (*core.Task, error) 
 }
 
 // Task looks at the task until it has ended or the wait is over.
-func (t *transport) Task(ctx context.Context, id string, wait time.Duration) (*client.Task, error) {
+func (t *Transport) Task(ctx context.Context, id string, wait time.Duration) (*client.Task, error) {
 	until := time.Now().Add(wait)
 	for p := t.pauses(); ; {
 		task, err := t.present(ctx, id)
@@ -270,7 +238,7 @@ func (t *transport) Task(ctx context.Context, id string, wait time.Duration) (*c
 }
 
 // Order answers the content of an order.
-func (t *transport) Order(ctx context.Context, id string) (json.RawMessage, error) {
+func (t *Transport) Order(ctx context.Context, id string) (json.RawMessage, error) {
 	task, err := t.load(ctx, id)
 	if err != nil {
 		return nil, err
@@ -287,18 +255,18 @@ func (t *transport) Order(ctx context.Context, id string) (json.RawMessage, erro
 }
 
 // order reads the order of a task.
-func (t *transport) order(ctx context.Context, task *core.Task) (json.RawMessage, error) {
+func (t *Transport) order(ctx context.Context, task *core.Task) (json.RawMessage, error) {
 	order, err := state.OrderOf(ctx, t.Tasks, task)
 	if errors.Is(err, port.ErrNotFound) {
 		return nil, notFound(task.OrderID)
 	}
-	return order, failed(ctx, t.readTask(), err)
+	return order, Failed(ctx, t.readTask(), err)
 }
 
 const defaultPage = 100
 
 // Page lists what the index holds.
-func (t *transport) Page(ctx context.Context, q client.Query, cursor string) (*view.Page, error) {
+func (t *Transport) Page(ctx context.Context, q client.Query, cursor string) (*view.Page, error) {
 	ask := port.Query{State: string(q.State), Workflow: q.Workflow, Oldest: q.Oldest, Limit: q.PageSize,
 		Cursor: cursor}
 	ask.Limit = cmp.Or(ask.Limit, defaultPage)
@@ -316,13 +284,13 @@ func (t *transport) Page(ctx context.Context, q client.Query, cursor string) (*v
 	return page, nil
 }
 
-func (t *transport) unlisted(ctx context.Context, err error) error {
+func (t *Transport) unlisted(ctx context.Context, err error) error {
 	if errors.Is(err, dynamo.ErrNotListed) || errors.Is(err, port.ErrCursor) {
 		return refusal(http.StatusBadRequest, codeNotListed, "%v", err)
 	}
-	u := use{"dynamodb:Query", "the index " + dynamo.IndexName + " of table " + t.Outputs.Orders,
+	u := Use{"dynamodb:Query", "the index " + dynamo.IndexName + " of table " + t.Outputs.Orders,
 		t.Outputs.Operator}
-	err = failed(ctx, u, err)
+	err = Failed(ctx, u, err)
 	var e *client.Error
 	// The store itself returns this if too many orders are open.
 	if errors.As(err, &e) && e.Status == http.StatusInternalServerError {
@@ -332,11 +300,11 @@ func (t *transport) unlisted(ctx context.Context, err error) error {
 }
 
 // Definition answers a stored definition: one that no order has run yet stands inside the functions only.
-func (t *transport) Definition(ctx context.Context, workflow, definition string) (client.Definition, error) {
+func (t *Transport) Definition(ctx context.Context, workflow, definition string) (client.Definition, error) {
 	if definition == client.Latest {
-		definition = t.Outputs.Workflows[idOf(workflow)]
+		definition = t.Outputs.Hash(workflow)
 	}
-	def, err := t.definition(ctx, definition)
+	def, err := t.Stored(ctx, definition)
 	if errors.Is(err, port.ErrNotFound) {
 		err = nil
 	}
@@ -352,7 +320,7 @@ func (t *transport) Definition(ctx context.Context, workflow, definition string)
 }
 
 // Unlisted says what listings leave out; "" for nothing.
-func (t *transport) Unlisted() string {
+func (t *Transport) Unlisted() string {
 	if t.Outputs.Finished {
 		return ""
 	}
@@ -360,7 +328,7 @@ func (t *transport) Unlisted() string {
 }
 
 // Plan compares with the stored definition: one that no order has run yet stands inside the functions only.
-func (t *transport) Plan(ctx context.Context, id, definition string, documents bool) (view.Plan, error) {
+func (t *Transport) Plan(ctx context.Context, id, definition string, documents bool) (view.Plan, error) {
 	task, err := t.load(ctx, id)
 	if err == nil && task == nil {
 		err = notFound(id)
@@ -368,18 +336,18 @@ func (t *transport) Plan(ctx context.Context, id, definition string, documents b
 	if err != nil {
 		return view.Plan{}, err
 	}
-	def, err := t.definition(ctx, task.Definition)
+	def, err := t.Stored(ctx, task.Definition)
 	if err != nil {
 		return view.Plan{}, err
 	}
 	if definition == client.Latest && task.Workflow != "" {
-		if definition = t.Outputs.Workflows[idOf(task.Workflow)]; definition == "" {
+		if definition = t.Outputs.Hash(task.Workflow); definition == "" {
 			return view.Plan{}, refusal(http.StatusBadRequest, codeNotOnStack,
 				"the workflow %s is not deployed in this stack; give the hash of a definition", task.Workflow)
 		}
 	}
 	to := core.Target{}
-	if to.Definition, err = t.definition(ctx, definition); errors.Is(err, port.ErrNotFound) {
+	if to.Definition, err = t.Stored(ctx, definition); errors.Is(err, port.ErrNotFound) {
 		return view.Plan{}, refusal(http.StatusBadRequest, codeNotOnStack,
 			"no order has run the definition %s yet, so that it stands inside the functions of the stack "+
 				"only; move the order: it is refused, with the differences, where that is not possible",
@@ -397,23 +365,23 @@ func (t *transport) Plan(ctx context.Context, id, definition string, documents b
 		return view.Plan{}, err
 	}
 	p.Documents, err = view.DocumentsOf(task, order, def, to.Definition,
-		func(hash string) (*core.Definition, error) { return t.definition(ctx, hash) })
+		func(hash string) (*core.Definition, error) { return t.Stored(ctx, hash) })
 	return p, err
 }
 
 // Workflows cannot be listed.
-func (t *transport) Workflows(context.Context) ([]client.Workflow, error) {
+func (t *Transport) Workflows(context.Context) ([]client.Workflow, error) {
 	return nil, refusal(http.StatusBadRequest, codeNotOnStack,
 		"the workflows of a stack are inside its functions and cannot be listed; look at what was deployed")
 }
 
 // Schedules reads the records of the workflows that start by the clock.
-func (t *transport) Schedules(ctx context.Context) ([]client.Schedule, error) {
+func (t *Transport) Schedules(ctx context.Context) ([]client.Schedule, error) {
 	all := make([]client.Schedule, len(t.Outputs.Scheduled))
 	for i, name := range t.Outputs.Scheduled {
 		r, _, err := schedule.Load(ctx, t.Parts.Schedules, name)
 		if err != nil {
-			return nil, failed(ctx, t.readTask(), err)
+			return nil, Failed(ctx, t.readTask(), err)
 		}
 		r.Workflow = name
 		data, err := json.Marshal(r)
@@ -428,7 +396,7 @@ func (t *transport) Schedules(ctx context.Context) ([]client.Schedule, error) {
 }
 
 // Command sends a command to its queue and reads the task until the verdict stands there (P5).
-func (t *transport) Command(ctx context.Context, c message.Control) (client.Verdict, error) {
+func (t *Transport) Command(ctx context.Context, c message.Control) (client.Verdict, error) {
 	if err := c.Check(); err != nil {
 		return client.Verdict{}, refusal(http.StatusBadRequest, message.CodeInvalid, "%v", err)
 	}
@@ -451,7 +419,7 @@ func (t *transport) Command(ctx context.Context, c message.Control) (client.Verd
 // queueOf is the queue that a command goes to: the control queue is the operator's, and what an application
 // may send goes to the intake queue, which it may send to. There it overtakes the orders if the stack has a
 // queue for high priority.
-func (t *transport) queueOf(c *message.Control) string {
+func (t *Transport) queueOf(c *message.Control) string {
 	if t.Outputs.IntakeCommands && c.ForApplications() {
 		return port.Intake
 	}
@@ -460,13 +428,13 @@ func (t *transport) queueOf(c *message.Control) string {
 
 // absent decides whether a command may come before its order: a Cancel only (P17), and not if the order's
 // record has expired.
-func (t *transport) absent(ctx context.Context, c message.Control) (*core.Task, error) {
+func (t *Transport) absent(ctx context.Context, c message.Control) (*core.Task, error) {
 	if c.Kind != message.Cancel {
 		return nil, notFound(c.OrderID)
 	}
 	ended, err := t.Tasks.Ended(ctx, c.OrderID)
 	if err != nil || !ended {
-		return nil, failed(ctx, t.readTask(), err)
+		return nil, Failed(ctx, t.readTask(), err)
 	}
 	task, err := t.load(ctx, c.OrderID) // it may have come meanwhile
 	if err == nil && task == nil {
@@ -477,7 +445,7 @@ func (t *transport) absent(ctx context.Context, c message.Control) (*core.Task, 
 }
 
 // verdict waits until it stands in the task. Whatever keeps it from coming, the command is queued.
-func (t *transport) verdict(ctx context.Context, c message.Control) (client.Verdict, error) {
+func (t *Transport) verdict(ctx context.Context, c message.Control) (client.Verdict, error) {
 	undecided := func(err error) (client.Verdict, error) {
 		return client.Verdict{}, &client.Undecided{OrderID: c.OrderID, ID: c.ID, Queued: true, Err: err}
 	}

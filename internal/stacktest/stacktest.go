@@ -16,6 +16,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/client/aws/operate"
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/dev/sqsproto"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
@@ -82,8 +83,8 @@ func Memory() Store {
 
 // Deployment is the deployment. Stop it by ending the test.
 type Deployment struct {
-	Parts  aws.Parts // AWS clients and addresses that a client of the deployment needs
-	URL    string    // address of the queues, which use the protocol of SQS
+	Parts  operate.Parts // AWS clients and addresses that a client of the deployment needs
+	URL    string        // address of the queues, which use the protocol of SQS
 	Store  Store
 	Queues *memory.Queues
 	// Broken fails charge whatever the order says, Held keeps the Scheduler from taking anything.
@@ -111,7 +112,7 @@ func New(t testing.TB, store Store) *Deployment {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Parts = aws.Parts{
+	w.Parts = operate.Parts{Parts: aws.Parts{
 		Outputs: aws.Outputs{Stack: "Shop", Region: "us-east-1", Orders: "orders", Definitions: "definitions",
 			Intake: w.Address(port.Intake), Control: w.Address(port.Control),
 			Quarantine: w.Address(port.Quarantine),
@@ -120,7 +121,7 @@ func New(t testing.TB, store Store) *Deployment {
 		Tasks: store, Definitions: store, Poll: 2 * time.Millisecond,
 		Queues: sqs.New(c, sqs.Config{URLs: map[string]string{port.Intake: w.Address(port.Intake),
 			port.Control: w.Address(port.Control)}}),
-	}
+	}}
 	w.run(t, clock)
 	return w
 }
@@ -133,7 +134,7 @@ func (w *Deployment) Address(queue string) string { return w.URL + "/00000000000
 func (w *Deployment) Client(opts ...client.Option) *client.Client {
 	p := w.Parts
 	p.Tasks, p.Definitions, p.Queues = tasks{p.Tasks}, definitions{p.Definitions}, queues{p.Queues}
-	return aws.Over(p, opts...)
+	return operate.Over(p, opts...)
 }
 
 func handed(ctx context.Context) {

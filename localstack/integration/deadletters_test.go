@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	clientstack "github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/client/aws/operate"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -39,7 +39,7 @@ func (s *site) letter(t *testing.T, c *client.Client, queue string,
 func TestOperatorHandlesDeadLetters(t *testing.T) {
 	s := on(t, localstack)
 	t.Parallel()
-	c, err := clientstack.OpenWith(t.Context(), s.config, s.assembly.Stack)
+	c, err := operate.OpenWith(t.Context(), s.config, s.assembly.Stack)
 	if err != nil {
 		t.Fatal(err)
 	}

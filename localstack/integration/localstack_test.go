@@ -15,7 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	stack "github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/client/aws/operate"
 )
 
 func TestDone(t *testing.T) {
@@ -305,7 +305,7 @@ func TestHighPriorityPassesAFlood(t *testing.T) {
 		flood[i].submit()
 	}
 	waitFor(t, "call of the flood", func() bool { return len(s.remote.of(flood[0].id, "write")) > 0 })
-	c, err := stack.OpenWith(t.Context(), s.config, s.assembly.Stack)
+	c, err := operate.OpenWith(t.Context(), s.config, s.assembly.Stack)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -360,7 +360,7 @@ func TestChildOrders(t *testing.T) {
 func TestStartsByTheClock(t *testing.T) {
 	s := on(t, localstack)
 	t.Parallel()
-	c, err := stack.OpenWith(t.Context(), s.config, s.assembly.Stack)
+	c, err := operate.OpenWith(t.Context(), s.config, s.assembly.Stack)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -397,7 +397,7 @@ func TestStartsByTheClock(t *testing.T) {
 func TestIsAnswered(t *testing.T) {
 	s := on(t, localstack)
 	t.Parallel()
-	c, err := stack.OpenWith(t.Context(), s.config, s.assembly.Stack)
+	c, err := operate.OpenWith(t.Context(), s.config, s.assembly.Stack)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -434,7 +434,7 @@ func TestIsAnswered(t *testing.T) {
 func TestIsAnsweredByAToken(t *testing.T) {
 	s := on(t, localstack)
 	t.Parallel()
-	c, err := stack.OpenWith(t.Context(), s.config, s.assembly.Stack)
+	c, err := operate.OpenWith(t.Context(), s.config, s.assembly.Stack)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	stack "github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/client/aws/operate"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	tables "github.com/stepkeeper/stepkeeper/shared/dynamo"
 )
@@ -193,7 +193,7 @@ func (o *order) alertCame() bool {
 
 // ticked waits for a start by the clock that came after it.
 func ticked(s *site, t *testing.T) func() bool {
-	c, err := stack.OpenWith(t.Context(), s.config, s.assembly.Stack)
+	c, err := operate.OpenWith(t.Context(), s.config, s.assembly.Stack)
 	if err != nil {
 		t.Fatal(err)
 	}

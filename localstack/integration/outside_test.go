@@ -12,7 +12,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	"github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/client/aws/operate"
 )
 
 // The policies for people and programs outside, each held by a user who has nothing else.
@@ -27,7 +27,7 @@ type outside struct {
 func outsideCalls(actor string) []outside {
 	on := func(action, resource string) grant { return grant{actor, action, resource} }
 	with := func(t *testing.T, u *user, do func(c *client.Client) error) error {
-		c, err := aws.OpenWith(t.Context(), u.Config, u.s.assembly.Stack)
+		c, err := operate.OpenWith(t.Context(), u.Config, u.s.assembly.Stack)
 		if err != nil {
 			return err
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	clientstack "github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/client/aws/operate"
 	"github.com/stepkeeper/stepkeeper/localstack/stack"
 )
 
@@ -152,7 +152,7 @@ func (s *site) isApartFrom(t *testing.T, other *site) {
 			t.Errorf("both have the %s %s", name, value)
 		}
 	}
-	c, err := clientstack.OpenWith(t.Context(), s.config, other.assembly.Stack)
+	c, err := operate.OpenWith(t.Context(), s.config, other.assembly.Stack)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +238,7 @@ func TestOrdersGoOnWithCopiedTables(t *testing.T) {
 	if n := second.switchMappings(t, true); n != 10 {
 		t.Fatalf("%d mappings were started", n)
 	}
-	c, err := clientstack.OpenWith(ctx, s.config, name)
+	c, err := operate.OpenWith(ctx, s.config, name)
 	if err != nil {
 		t.Fatal(err)
 	}

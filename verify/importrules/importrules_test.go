@@ -224,6 +224,32 @@ func TestWhatIsDeployed(t *testing.T) {
 	}
 }
 
+// TestApplicationsDoWithoutOperatorSDKs: no package that client/aws needs imports the SDK of a service that
+// operators use. The SDK's own configuration imports STS, to assume roles.
+func TestApplicationsDoWithoutOperatorSDKs(t *testing.T) {
+	const application, operator = Module + "/client/aws", Module + "/client/aws/operate"
+	packages := list(t, "")
+	at := slices.IndexFunc(packages, func(p Package) bool { return p.Path == application })
+	if at < 0 {
+		t.Fatalf("there is no package %s", application)
+	}
+	for _, service := range []string{"lambda", "iam", "cloudwatch", "sts"} {
+		path, used := "github.com/aws/aws-sdk-go-v2/service/"+service, false
+		for _, p := range packages {
+			if !slices.Contains(p.Imports, path) {
+				continue
+			}
+			used = used || p.Path == operator
+			if p.Path == application || slices.Contains(packages[at].Deps, p.Path) {
+				t.Errorf("%s imports %s, so each application does; it belongs into %s", p.Path, path, operator)
+			}
+		}
+		if !used {
+			t.Errorf("%s does not import %s; the rule would be kept by nothing", operator, path)
+		}
+	}
+}
+
 // Without the tag the same agent searches for credentials: what keeps it small is the tag.
 func TestTheTagLeavesOut(t *testing.T) {
 	if found := carried(list(t, "")); !slices.ContainsFunc(found, func(b string) bool {

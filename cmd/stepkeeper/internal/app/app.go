@@ -14,6 +14,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/client/aws/operate"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
@@ -44,7 +45,7 @@ type App struct {
 	Demo    func(context.Context, runner.Options) (runner.Report, error)
 
 	// StackRoom asks whether the functions of a stack fit into the account.
-	StackRoom func(ctx context.Context, name string, o aws.Options) (aws.Room, error)
+	StackRoom func(ctx context.Context, name string, o aws.Options) (operate.Room, error)
 
 	server   string // flag; "" means the environment or the default
 	Stack    string // flag; set: a deployed stack and not a server
@@ -56,8 +57,8 @@ type App struct {
 
 // New makes an App over the process's clock.
 func New(s *streams.Streams, getenv func(string) string) *App {
-	return &App{Streams: s, Getenv: getenv, Now: time.Now, OpenStack: aws.Open, Dial: client.New,
-		Runtime: embedded.Run, Demo: runner.Run, StackRoom: aws.RoomOf, output: outputText}
+	return &App{Streams: s, Getenv: getenv, Now: time.Now, OpenStack: operate.Open, Dial: client.New,
+		Runtime: embedded.Run, Demo: runner.Run, StackRoom: operate.RoomOf, output: outputText}
 }
 
 // StepOutput is a flag of resolve; --output is the format of what a command prints.

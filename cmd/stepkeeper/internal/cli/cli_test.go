@@ -16,6 +16,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/client/aws/operate"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
@@ -37,7 +38,7 @@ type call struct {
 	now      func() time.Time // nil: a minute past noon
 
 	openStack func(context.Context, string, aws.Options, ...client.Option) (*client.Client, error)
-	room      func() (aws.Room, error) // nil: there is plenty
+	room      func() (operate.Room, error) // nil: there is plenty
 	runtime   func(context.Context, embedded.Options) error
 	demo      func(context.Context, runner.Options) (runner.Report, error)
 }
@@ -78,9 +79,9 @@ func (c call) run(t *testing.T, args ...string) result {
 	a.Dial = func(server string, opts ...client.Option) (*client.Client, error) {
 		return client.New(server, append(opts, client.WithHTTPClient(&http.Client{Transport: ending{t}}))...)
 	}
-	a.StackRoom = func(context.Context, string, aws.Options) (aws.Room, error) {
+	a.StackRoom = func(context.Context, string, aws.Options) (operate.Room, error) {
 		if c.room == nil {
-			return aws.Room{Needs: 10, Limit: 10}, nil
+			return operate.Room{Needs: 10, Limit: 10}, nil
 		}
 		return c.room()
 	}

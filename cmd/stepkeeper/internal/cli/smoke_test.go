@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	"github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/client/aws/operate"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/internal/stacktest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -68,20 +68,20 @@ func TestSmoke(t *testing.T) {
 func TestSmokeReportsRoom(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
 	for name, c := range map[string]struct {
-		room aws.Room
+		room operate.Room
 		err  error
 		want string
 	}{
-		"too little": {aws.Room{Needs: 36, Limit: 10}, nil,
+		"too little": {operate.Room{Needs: 36, Limit: 10}, nil,
 			"may run 36 at a time, and the account allows 10"},
-		"reserved": {aws.Room{Needs: 36, Limit: 1000, Shared: 30, Unreserved: 29}, nil,
+		"reserved": {operate.Room{Needs: 36, Limit: 1000, Shared: 30, Unreserved: 29}, nil,
 			"without reserved concurrency may run 30 at a time, and the account leaves them 29 of its 1000"},
-		"denied": {aws.Room{}, errors.New("the permission lambda:GetAccountSettings is missing"),
+		"denied": {operate.Room{}, errors.New("the permission lambda:GetAccountSettings is missing"),
 			"not checked whether the functions fit"},
-		"enough": {aws.Room{Needs: 36, Limit: 36}, nil, ""},
+		"enough": {operate.Room{Needs: 36, Limit: 36}, nil, ""},
 	} {
 		on := onStack(w, "")
-		on.room = func() (aws.Room, error) { return c.room, c.err }
+		on.room = func() (operate.Room, error) { return c.room, c.err }
 		r := on.run(t, "smoke", "--stack", "Shop", "--region", "eu-central-1", "--orders", "1")
 		r.want(t, failure.OK, "audit: nothing found", c.want)
 		if c.want == "" && strings.Contains(r.err, "fit") {

@@ -1,4 +1,4 @@
-package aws
+package operate
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	stack "github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -34,12 +35,13 @@ type Role func(context.Context, *iam.GetRoleInput, ...func(*iam.Options)) (*iam.
 // carried out.
 func (t *transport) checkSend(ctx context.Context) client.Check {
 	const name = "send"
-	if t.Caller == nil || t.Rights == nil {
+	if t.Parts.Caller == nil || t.Parts.Rights == nil {
 		return client.NotChecked(name, fmt.Errorf("IAM is not asked through this client"))
 	}
-	whose, err := t.Caller.GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
+	whose, err := t.Parts.Caller.GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if err != nil {
-		return client.NotChecked(name, failed(ctx, use{"sts:GetCallerIdentity", "the credentials", ""}, err))
+		return client.NotChecked(name,
+			stack.Failed(ctx, stack.Use{Action: "sts:GetCallerIdentity", On: "the credentials"}, err))
 	}
 	who, err := t.principal(ctx, aws.ToString(whose.Arn))
 	if err != nil {
@@ -64,9 +66,10 @@ func (t *transport) checkSend(ctx context.Context) client.Check {
 			Resource: resource}.String()
 		queues[of], in.ResourceArns = queue, append(in.ResourceArns, of)
 	}
-	answer, err := t.Rights(ctx, in)
+	answer, err := t.Parts.Rights(ctx, in)
 	if err != nil {
-		return client.NotChecked(name, failed(ctx, use{"iam:SimulatePrincipalPolicy", who.String(), ""}, err))
+		return client.NotChecked(name,
+			stack.Failed(ctx, stack.Use{Action: "iam:SimulatePrincipalPolicy", On: who.String()}, err))
 	}
 	for _, r := range answer.EvaluationResults {
 		queue := queues[aws.ToString(r.EvalResourceName)]
@@ -75,7 +78,7 @@ func (t *transport) checkSend(ctx context.Context) client.Check {
 			return client.Check{Name: name, Result: client.CheckFailed,
 				Text: fmt.Sprintf("IAM does not allow %s to send to the queue %s (%s)", who, queue,
 					r.EvalDecision),
-				Fix: "attach the policy " + t.senders(queue) +
+				Fix: "attach the policy " + t.Outputs.Senders(queue) +
 					" to it; an explicitDeny stands in another policy of it"}
 		}
 	}
@@ -110,10 +113,10 @@ func (t *transport) principal(ctx context.Context, caller string) (arn.ARN, erro
 	}
 	role, _, _ := strings.Cut(rest, "/")
 	a.Service, a.Resource = "iam", "role/"+role
-	if t.Role == nil {
+	if t.Parts.Role == nil {
 		err = fmt.Errorf("IAM is not asked for roles through this client")
-	} else if found, asked := t.Role(ctx, &iam.GetRoleInput{RoleName: &role}); asked != nil {
-		err = failed(ctx, use{"iam:GetRole", a.String(), ""}, asked)
+	} else if found, asked := t.Parts.Role(ctx, &iam.GetRoleInput{RoleName: &role}); asked != nil {
+		err = stack.Failed(ctx, stack.Use{Action: "iam:GetRole", On: a.String()}, asked)
 	} else if found.Role != nil {
 		return arn.Parse(aws.ToString(found.Role.Arn))
 	}

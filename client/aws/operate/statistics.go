@@ -1,4 +1,4 @@
-package aws
+package operate
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	stack "github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
@@ -107,7 +108,7 @@ func (t *transport) queuesOf(queue string) []string {
 }
 
 func (t *transport) overdue(ctx context.Context, now time.Time) (*view.Overdue, error) {
-	if t.Sweeps == nil {
+	if t.Parts.Sweeps == nil {
 		return nil, nil
 	}
 	all := &view.Overdue{}
@@ -115,10 +116,10 @@ func (t *transport) overdue(ctx context.Context, now time.Time) (*view.Overdue, 
 		if all.Orders >= view.MostOverdue {
 			break
 		}
-		due, err := t.Sweeps.Due(ctx, port.DueBucket, shard, now.Add(-t.Outputs.SweepInterval), nil,
+		due, err := t.Parts.Sweeps.Due(ctx, port.DueBucket, shard, now.Add(-t.Outputs.SweepInterval), nil,
 			view.MostOverdue-all.Orders)
 		if err != nil {
-			return nil, t.unlisted(ctx, err)
+			return nil, stack.Failed(ctx, t.indexUse(), err)
 		}
 		all.Add(due)
 	}
@@ -134,7 +135,7 @@ type metric struct {
 
 // read answers the values of each metric, one of each minute; nil where there was none.
 func (t *transport) read(ctx context.Context, from time.Time, metrics []metric) ([][]*float64, error) {
-	if t.Metrics == nil {
+	if t.Parts.Metrics == nil {
 		return nil, fmt.Errorf("they are not read through this client")
 	}
 	in := &cloudwatch.GetMetricDataInput{StartTime: &from, EndTime: aws.Time(from.Add(covered)),
@@ -157,10 +158,11 @@ func (t *transport) read(ctx context.Context, from time.Time, metrics []metric) 
 		}
 		in.MetricDataQueries = append(in.MetricDataQueries, q)
 	}
-	for pages := cloudwatch.NewGetMetricDataPaginator(t.Metrics, in); pages.HasMorePages(); {
+	for pages := cloudwatch.NewGetMetricDataPaginator(t.Parts.Metrics, in); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return nil, failed(ctx, use{"cloudwatch:GetMetricData", "metrics", t.Outputs.Operator}, err)
+			return nil, stack.Failed(ctx, stack.Use{Action: "cloudwatch:GetMetricData", On: "metrics",
+				Policy: t.Outputs.Operator}, err)
 		}
 		for _, r := range page.MetricDataResults {
 			i, known := place[aws.ToString(r.Id)]

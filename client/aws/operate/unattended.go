@@ -1,4 +1,4 @@
-package aws
+package operate
 
 import (
 	"cmp"
@@ -10,13 +10,13 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	stack "github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -33,73 +33,6 @@ const (
 	// looksAtOnce keeps a deployment of many agents below what Lambda's API answers in a second.
 	looksAtOnce = 8
 )
-
-// mappingsOf reads the outputs Mappings, Mappings2 …; none of them: the stack was deployed without these
-// outputs.
-func mappingsOf(values map[string]string, prefix string) map[string]string {
-	mappings := map[string]string{}
-	for i := 1; ; i++ {
-		key := prefix + "Mappings"
-		if i > 1 {
-			key += fmt.Sprint(i)
-		}
-		text, reported := values[key]
-		if !reported {
-			return mappings
-		}
-		for _, entry := range strings.Split(text, ",") {
-			if queue, uuid, ok := strings.Cut(entry, "="); ok {
-				mappings[queue] = uuid
-			}
-		}
-	}
-}
-
-// agentsOf reads the names of the agents, with the addresses of their queues. The outputs spell card-payment
-// CardPayment; the mappings have its name as it is, and an older stack without them leaves it to
-// be guessed.
-func agentsOf(values map[string]string, prefix string, mappings map[string]string) map[string]string {
-	names := map[string]string{}
-	for queue := range mappings {
-		if agent, ok := strings.CutPrefix(queue, port.Requests("")); ok {
-			names[idOf(agent)] = agent
-		}
-	}
-	agents := map[string]string{}
-	for key, url := range values {
-		id, ok := strings.CutPrefix(key, prefix+"Requests")
-		if id, ok2 := strings.CutSuffix(id, "Url"); ok && ok2 && id != "" && !strings.HasSuffix(id, "Dead") {
-			name := names[id]
-			if name == "" {
-				name = dashed(id)
-			}
-			agents[name] = url
-		}
-	}
-	return agents
-}
-
-// idOf spells a logical name as the keys of outputs do.
-func idOf(name string) string {
-	var b strings.Builder
-	for _, word := range strings.Split(name, "-") {
-		if word != "" {
-			b.WriteString(strings.ToUpper(word[:1]) + word[1:])
-		}
-	}
-	return b.String()
-}
-
-func dashed(name string) string {
-	var b strings.Builder
-	for i, r := range name {
-		if unicode.IsUpper(r) && i > 0 {
-			b.WriteByte('-')
-		}
-		b.WriteRune(unicode.ToLower(r))
-	}
-	return b.String()
-}
 
 // seen is what a look at a queue found.
 type seen struct {
@@ -127,7 +60,7 @@ func (t *transport) Unattended(ctx context.Context, workflow string) ([]client.U
 
 // agentsOf are the agents that a workflow needs; nil where that is not known, as before its first order.
 func (t *transport) agentsOf(ctx context.Context, workflow string) []string {
-	def, err := t.definition(ctx, t.Outputs.Workflows[idOf(workflow)])
+	def, err := t.Stored(ctx, t.Outputs.Hash(workflow))
 	if err != nil || def == nil || def.Name != workflow {
 		return nil
 	}
@@ -138,7 +71,7 @@ func (t *transport) agentsOf(ctx context.Context, workflow string) []string {
 // that a command that asks several times, and a page that asks for each order, look once. The error says
 // what is not known, and why.
 func (t *transport) look(ctx context.Context, queues []string) ([]client.Unattended, error) {
-	within, cancel := context.WithTimeout(ctx, t.LookTimeout)
+	within, cancel := context.WithTimeout(ctx, t.Parts.LookTimeout)
 	defer cancel()
 	looks := make([]seen, len(queues))
 	slots := make(chan struct{}, looksAtOnce)
@@ -178,7 +111,7 @@ func (t *transport) depthUnknown(queues []string, why error) error {
 	}
 	reason, _, _ := strings.Cut(why.Error(), "\n")
 	if errors.Is(why, context.DeadlineExceeded) {
-		reason = "AWS did not answer within " + t.LookTimeout.String()
+		reason = "AWS did not answer within " + t.Parts.LookTimeout.String()
 	}
 	return fmt.Errorf("not known whether something takes from %s: %s", strings.Join(queues, ", "), reason)
 }
@@ -249,17 +182,18 @@ func (t *transport) depth(ctx context.Context, queue string) (port.Depth, error)
 		return port.Depth{}, err
 	}
 	depth, err := q.Depth(ctx)
-	return depth, failed(ctx, use{"sqs:GetQueueAttributes", "queue " + queue, t.Outputs.Operator}, err)
+	return depth, stack.Failed(ctx, stack.Use{Action: "sqs:GetQueueAttributes", On: "queue " + queue,
+		Policy: t.Outputs.Operator}, err)
 }
 
 // mapping reports whether the event source mapping of the queue is off, and notes why, since when, and what
 // to do. Where it is on and its last invocation failed, that is noted too: it explains requests that wait.
 func (t *transport) mapping(ctx context.Context, u *client.Unattended) (off bool, err error) {
 	uuid := t.Outputs.Mappings[u.Queue]
-	if uuid == "" || t.Lambda == nil {
+	if uuid == "" || t.Parts.Lambda == nil {
 		return false, nil
 	}
-	m, err := t.Lambda.GetEventSourceMapping(ctx, &lambda.GetEventSourceMappingInput{UUID: &uuid})
+	m, err := t.Parts.Lambda.GetEventSourceMapping(ctx, &lambda.GetEventSourceMappingInput{UUID: &uuid})
 	var none *types.ResourceNotFoundException
 	switch {
 	case errors.As(err, &none):
@@ -272,8 +206,8 @@ func (t *transport) mapping(ctx context.Context, u *client.Unattended) (off bool
 		}
 		return true, nil
 	case err != nil:
-		return false, failed(ctx, use{"lambda:GetEventSourceMapping",
-			"the event source mapping of " + u.Queue, t.Outputs.Operator}, err)
+		return false, stack.Failed(ctx, stack.Use{Action: "lambda:GetEventSourceMapping",
+			On: "the event source mapping of " + u.Queue, Policy: t.Outputs.Operator}, err)
 	}
 	switch state := aws.ToString(m.State); state {
 	case "Disabled", "Disabling", "Deleting":

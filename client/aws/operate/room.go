@@ -1,4 +1,4 @@
-package aws
+package operate
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	"github.com/stepkeeper/stepkeeper/shared/awsclient"
+	stack "github.com/stepkeeper/stepkeeper/client/aws"
 )
 
 // Room is what a deployment's functions need of the account's quotas of Lambda: concurrent executions that do
@@ -60,12 +60,12 @@ func (r Room) codeStorage() client.Check {
 
 // RoomOf asks for both. The error is ErrForbidden where lambda:GetAccountSettings is not allowed, which no
 // policy of the deployment does: AWS knows no resource for it.
-func RoomOf(ctx context.Context, name string, o Options) (Room, error) {
-	c, err := awsclient.Load(ctx, awsclient.Options{Region: o.Region, Endpoint: o.Endpoint, Wrap: o.Wrap})
+func RoomOf(ctx context.Context, name string, o stack.Options) (Room, error) {
+	c, err := stack.Configure(ctx, o)
 	if err != nil {
 		return Room{}, err
 	}
-	outputs, err := Describe(ctx, c, name)
+	outputs, err := stack.Describe(ctx, c, name)
 	if err != nil {
 		return Room{}, err
 	}
@@ -73,11 +73,12 @@ func RoomOf(ctx context.Context, name string, o Options) (Room, error) {
 	return room, err
 }
 
-func roomOf(ctx context.Context, from Lambda, o Outputs) (Room, middleware.Metadata, error) {
+func roomOf(ctx context.Context, from Lambda, o stack.Outputs) (Room, middleware.Metadata, error) {
 	settings, err := from.GetAccountSettings(ctx, &lambda.GetAccountSettingsInput{})
 	if err != nil {
-		return Room{}, middleware.Metadata{}, failed(ctx, use{"lambda:GetAccountSettings", "the account", ""},
-			err)
+		return Room{}, middleware.Metadata{},
+			stack.Failed(ctx, stack.Use{Action: "lambda:GetAccountSettings", On: "the account"},
+				err)
 	}
 	limit := settings.AccountLimit
 	if limit == nil {

@@ -1,4 +1,4 @@
-package aws_test
+package operate_test
 
 import (
 	"context"
@@ -525,7 +525,7 @@ func TestSubmittedOrdersCarryTheirTenant(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		parts := stacktest.New(t, stacktest.Memory()).Parts
+		parts := stacktest.New(t, stacktest.Memory()).Parts.Parts
 		parts.Outputs.FairQueues, parts.Queues = fair, queues
 		submit(t, aws.Over(parts), order("acme:1001", "order", "good"))
 		q, err := queues.Queue(port.Intake)
@@ -552,7 +552,7 @@ func TestHighPriorityIsSentAsSuch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		parts := stacktest.New(t, stacktest.Memory()).Parts
+		parts := stacktest.New(t, stacktest.Memory()).Parts.Parts
 		parts.Outputs.High, parts.Queues = high, queues
 		c := aws.Over(parts)
 		q, err := queues.Queue(port.Intake)

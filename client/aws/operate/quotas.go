@@ -1,4 +1,4 @@
-package aws
+package operate
 
 import (
 	"context"
@@ -83,8 +83,8 @@ func (t *transport) checkThroughput(ctx context.Context) client.Check {
 	}
 	limit, whose := float64(defaultTableWrites),
 		"AWS's default, because dynamodb:DescribeLimits is not allowed"
-	if t.Tables != nil {
-		if out, err := t.Tables.DescribeLimits(ctx, &dynamodb.DescribeLimitsInput{}); err == nil &&
+	if t.Parts.Tables != nil {
+		if out, err := t.Parts.Tables.DescribeLimits(ctx, &dynamodb.DescribeLimitsInput{}); err == nil &&
 			out.TableMaxWriteCapacityUnits != nil {
 			limit, whose = float64(*out.TableMaxWriteCapacityUnits), "of this account"
 		}

@@ -1,4 +1,4 @@
-package aws_test
+package operate_test
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	"github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/client/aws/operate"
 	"github.com/stepkeeper/stepkeeper/internal/stacktest"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -205,7 +205,7 @@ func TestPoliciesAllowWhatIsCalled(t *testing.T) {
 		for _, stack := range []string{"Shop", stackARN} {
 			g := guarded(t, policy)
 			for name, call := range calls(g) {
-				c, err := aws.OpenWith(t.Context(), g.config(t), stack)
+				c, err := operate.OpenWith(t.Context(), g.config(t), stack)
 				if err != nil {
 					t.Fatalf("%s, stack %s: %v", policy, stack, err)
 				}
@@ -249,10 +249,12 @@ func TestEachMethodIsCalledUnderAPolicy(t *testing.T) {
 // actionsOfErrors are the actions that errors of the package name: each is a call.
 func actionsOfErrors(t *testing.T) map[string]bool {
 	t.Helper()
-	files, err := filepath.Glob("*.go")
-	if err != nil || len(files) < 10 {
-		t.Fatal(files, err)
+	files, err := filepath.Glob("../*.go")
+	own, errOwn := filepath.Glob("*.go")
+	if err := errors.Join(err, errOwn); err != nil || len(files) < 5 || len(own) < 10 {
+		t.Fatal(files, own, err)
 	}
+	files = append(files, own...)
 	actions := map[string]bool{}
 	for _, file := range files {
 		if strings.HasSuffix(file, "_test.go") {
@@ -262,7 +264,7 @@ func actionsOfErrors(t *testing.T) map[string]bool {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, found := range regexp.MustCompile(`use\{(?:action: )?"([a-z]+:[A-Za-z]+)"`).
+		for _, found := range regexp.MustCompile(`Use\{(?:Action: )?"([a-z]+:[A-Za-z]+)"`).
 			FindAllStringSubmatch(string(text), -1) {
 			actions[found[1]] = true
 		}

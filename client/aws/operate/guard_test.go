@@ -1,4 +1,4 @@
-package aws_test
+package operate_test
 
 import (
 	"context"
@@ -65,7 +65,7 @@ func newGuard(t *testing.T, policy string) *guard {
 	t.Helper()
 	g := &guard{seen: map[string]bool{},
 		tables: map[string]map[string]map[string]dynamotypes.AttributeValue{}, outputs: map[string]string{}}
-	data, err := os.ReadFile("../../infra/testdata/shop.template.json")
+	data, err := os.ReadFile("../../../infra/testdata/shop.template.json")
 	var template struct {
 		Resources map[string]templateResource
 		Outputs   map[string]struct{ Value any }

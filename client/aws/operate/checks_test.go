@@ -1,4 +1,4 @@
-package aws_test
+package operate_test
 
 import (
 	"context"

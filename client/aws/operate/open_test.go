@@ -1,4 +1,4 @@
-package aws_test
+package operate_test
 
 import (
 	"context"
@@ -123,7 +123,7 @@ func golden(t *testing.T) map[string]string {
 	var template struct {
 		Outputs map[string]struct{ Value any }
 	}
-	data, err := os.ReadFile("../../infra/testdata/shop.template.json")
+	data, err := os.ReadFile("../../../infra/testdata/shop.template.json")
 	if err == nil {
 		err = json.Unmarshal(data, &template)
 	}

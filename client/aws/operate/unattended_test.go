@@ -1,4 +1,4 @@
-package aws_test
+package operate_test
 
 import (
 	"context"
@@ -19,6 +19,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/client/aws/operate"
 	"github.com/stepkeeper/stepkeeper/internal/stacktest"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -126,7 +127,7 @@ func stackOf(t *testing.T) (*cloud, func() *client.Client) {
 	}
 	c.sqs = depths(nil)
 	return c, func() *client.Client {
-		s, err := aws.Open(t.Context(), "Shop", aws.Options{Endpoint: c.URL, Region: "eu-central-1"})
+		s, err := operate.Open(t.Context(), "Shop", aws.Options{Endpoint: c.URL, Region: "eu-central-1"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -228,7 +229,7 @@ func TestQueuesThatCannotBeLookedAt(t *testing.T) {
 	}
 }
 
-type silent struct{ aws.Lambda }
+type silent struct{ operate.Lambda }
 
 func (silent) GetEventSourceMapping(ctx context.Context, _ *lambda.GetEventSourceMappingInput,
 	_ ...func(*lambda.Options)) (*lambda.GetEventSourceMappingOutput, error) {
@@ -261,11 +262,11 @@ func TestOneLookIsEnough(t *testing.T) {
 func TestWhatWasSeenHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &mappings{}
-		c := aws.Over(aws.Parts{
-			Outputs: aws.Outputs{Mappings: map[string]string{port.Intake: "m"}}, Lambda: m,
+		c := operate.Over(operate.Parts{Lambda: m, Parts: aws.Parts{
+			Outputs: aws.Outputs{Mappings: map[string]string{port.Intake: "m"}},
 			Queues: counted{nil, map[string]func() (port.Depth, error){
 				port.Intake: func() (port.Depth, error) { return port.Depth{}, nil }}},
-		})
+		}})
 		for i, x := range []struct {
 			later  time.Duration
 			denied bool
@@ -283,7 +284,7 @@ func TestWhatWasSeenHolds(t *testing.T) {
 }
 
 type mappings struct {
-	aws.Lambda
+	operate.Lambda
 	denied bool
 	calls  int
 }
@@ -375,7 +376,7 @@ func TestUnattendedOfAPriority(t *testing.T) {
 	}
 }
 
-type off struct{ aws.Lambda }
+type off struct{ operate.Lambda }
 
 func (off) GetEventSourceMapping(context.Context, *lambda.GetEventSourceMappingInput,
 	...func(*lambda.Options)) (*lambda.GetEventSourceMappingOutput, error) {

@@ -1,11 +1,10 @@
-package aws
+package operate
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	stack "github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
@@ -52,9 +52,6 @@ func (t *transport) Checks(ctx context.Context) ([]client.Check, error) {
 func (t *transport) checkAccess(ctx context.Context) client.Check {
 	const none = "stepkeeper.doctor.none"
 	var errs []error
-	if _, err := t.load(ctx, none); err != nil {
-		errs = append(errs, err)
-	}
 	if _, err := t.Order(ctx, none); err != nil && !errors.Is(err, client.ErrNotFound) {
 		errs = append(errs, err)
 	}
@@ -73,7 +70,7 @@ func (t *transport) checkAccess(ctx context.Context) client.Check {
 
 // checkSweeps finds out when the Supervisor last came, and how late the latest task is.
 func (t *transport) checkSweeps(ctx context.Context) []client.Check {
-	if t.Sweeps == nil {
+	if t.Parts.Sweeps == nil {
 		return nil
 	}
 	fix := "look at the alarm NoSweeps, at the schedule in EventBridge Scheduler, and at the log of the " +
@@ -81,16 +78,16 @@ func (t *transport) checkSweeps(ctx context.Context) []client.Check {
 	var last, oldest time.Time
 	now := time.Now()
 	for shard := range t.Outputs.Shards {
-		until, err := t.Sweeps.LeaseUntil(ctx, port.SweepLease(shard))
+		until, err := t.Parts.Sweeps.LeaseUntil(ctx, port.SweepLease(shard))
 		if err != nil {
-			return []client.Check{client.NotChecked("sweeps", failed(ctx, t.readTask(), err))}
+			return []client.Check{client.NotChecked("sweeps", stack.Failed(ctx, t.readUse(), err))}
 		}
 		if until.After(last) {
 			last = until
 		}
-		due, err := t.Sweeps.Due(ctx, port.DueBucket, shard, now, nil, 1)
+		due, err := t.Parts.Sweeps.Due(ctx, port.DueBucket, shard, now, nil, 1)
 		if err != nil {
-			return []client.Check{client.NotChecked("sweeps", t.unlisted(ctx, err))}
+			return []client.Check{client.NotChecked("sweeps", stack.Failed(ctx, t.indexUse(), err))}
 		}
 		if len(due) > 0 && (oldest.IsZero() || due[0].At.Before(oldest)) {
 			oldest = due[0].At
@@ -122,7 +119,7 @@ func (t *transport) checkSweeps(ctx context.Context) []client.Check {
 func (t *transport) checkDefinitions(ctx context.Context) client.Check {
 	stored := 0
 	for _, name := range slices.Sorted(maps.Keys(t.Outputs.Workflows)) {
-		switch _, err := t.definition(ctx, t.Outputs.Workflows[name]); {
+		switch _, err := t.Stored(ctx, t.Outputs.Workflows[name]); {
 		case err == nil:
 			stored++
 		case errors.Is(err, client.ErrForbidden), ctx.Err() != nil:
@@ -141,10 +138,10 @@ func (t *transport) checkDefinitions(ctx context.Context) client.Check {
 // checkAccount compares the account's limits of Lambda with what the functions may need, and AWS's clock with
 // the one here.
 func (t *transport) checkAccount(ctx context.Context) []client.Check {
-	if t.Lambda == nil {
+	if t.Parts.Lambda == nil {
 		return nil
 	}
-	room, metadata, err := roomOf(ctx, t.Lambda, t.Outputs)
+	room, metadata, err := roomOf(ctx, t.Parts.Lambda, t.Outputs)
 	if err != nil {
 		return []client.Check{client.NotChecked("concurrency", err), client.NotChecked("code storage", err),
 			t.checkClock(ctx)}
@@ -165,15 +162,15 @@ func (t *transport) checkClock(ctx context.Context) client.Check {
 		if uuid == "" {
 			continue
 		}
-		m, err := t.Lambda.GetEventSourceMapping(ctx, &lambda.GetEventSourceMappingInput{UUID: &uuid})
+		m, err := t.Parts.Lambda.GetEventSourceMapping(ctx, &lambda.GetEventSourceMappingInput{UUID: &uuid})
 		if err != nil {
-			return client.NotChecked("clock", failed(ctx,
-				use{"lambda:GetEventSourceMapping", "an event source mapping", t.Outputs.Operator}, err))
+			return client.NotChecked("clock", stack.Failed(ctx,
+				stack.Use{Action: "lambda:GetEventSourceMapping", On: "an event source mapping",
+					Policy: t.Outputs.Operator}, err))
 		}
 		return clockOf(m.ResultMetadata)
 	}
-	return client.NotChecked("clock",
-		refusal(http.StatusBadRequest, codeNotOnStack, "nothing of the stack could be asked for the time"))
+	return client.NotChecked("clock", errors.New("nothing of the stack could be asked for the time"))
 }
 
 func clockOf(m middleware.Metadata) client.Check {

@@ -1,4 +1,4 @@
-package aws_test
+package operate_test
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/client/aws/operate"
 )
 
 // What the deployment's functions need is compared with what the account has, and a missing right is
@@ -40,18 +41,18 @@ func TestRoom(t *testing.T) {
 		fits  bool
 	}{{10, false}, {needs - 1, false}, {needs, true}, {1000, true}} {
 		limit = c.limit
-		room, err := aws.RoomOf(t.Context(), "Shop", o)
+		room, err := operate.RoomOf(t.Context(), "Shop", o)
 		if err != nil || room.Limit != c.limit || room.Needs != needs || room.Fits() != c.fits {
 			t.Errorf("%+v %t %v; want %+v and %d", room, room.Fits(), err, c, needs)
 		}
 	}
 	limit = 0
-	if _, err := aws.RoomOf(t.Context(), "Shop", o); !errors.Is(err, client.ErrForbidden) ||
+	if _, err := operate.RoomOf(t.Context(), "Shop", o); !errors.Is(err, client.ErrForbidden) ||
 		!strings.Contains(err.Error(), "lambda:GetAccountSettings") ||
 		strings.Contains(err.Error(), "attach the policy") {
 		t.Errorf("a missing right is reported as %v", err)
 	}
-	if _, err := aws.RoomOf(t.Context(), "None", o); !errors.Is(err, aws.ErrNoStack) {
+	if _, err := operate.RoomOf(t.Context(), "None", o); !errors.Is(err, aws.ErrNoStack) {
 		t.Errorf("a missing stack is reported as %v", err)
 	}
 }
