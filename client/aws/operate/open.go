@@ -88,7 +88,7 @@ type transport struct {
 	Parts Parts
 
 	mu   sync.Mutex
-	seen map[string]seen // by queue: the last result
+	seen map[string]seen // result of the last look at each queue
 
 	statisticsMu sync.Mutex
 	statistics   statistics
