@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/internal/world"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -74,7 +73,7 @@ func TestAChildAnswers(t *testing.T) {
 	for _, ask := range []core.ChildAsk{core.AskStart, core.AskUndo} {
 		handled(t, w, childOf(w, ask, 2))
 		if all := reported(t, w); len(all) != 1 || all[0].State != core.ChildExpired ||
-			all[0].Code != scheduler.CodeExpired || all[0].Parent.Attempt != 2 {
+			all[0].Code != message.CodeExpired || all[0].Parent.Attempt != 2 {
 			t.Errorf("%s of a child that has expired reported %+v", ask, all)
 		}
 	}

@@ -278,7 +278,7 @@ func TestFaultsOfReading(t *testing.T) {
 		}
 		if r := sick.Submit(ctx,
 			[]message.SubmitOrder{*world.Order("o-1")})[0]; r.Answer != scheduler.Refused ||
-			r.Refusal.Code != scheduler.CodeExpired {
+			r.Refusal.Code != message.CodeExpired {
 			t.Errorf("%+v", r)
 		}
 	})
@@ -407,7 +407,7 @@ func TestTaskThatDoesNotFitIsRefused(t *testing.T) {
 	}
 	reported := statuses(t, w, "shop")
 	if len(reported) != 2 || reported[0].Kind != core.StatusRefused ||
-		reported[1].Code != scheduler.CodeTooLarge || !strings.Contains(reported[0].Message, "reference") {
+		reported[1].Code != message.CodeTooLarge || !strings.Contains(reported[0].Message, "reference") {
 		t.Errorf("reported %+v", reported)
 	}
 	if len(requests(t, w)) > 0 || w.Task("o-1") != nil {

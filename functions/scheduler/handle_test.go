@@ -165,7 +165,7 @@ func TestOneBadMessageAffectsNoOther(t *testing.T) {
 		}
 	}
 	if len(refused) != 2 || refused["o-x"] != message.CodeUnknownField ||
-		refused["o-y"] != scheduler.CodeUnknownWorkflow {
+		refused["o-y"] != message.CodeUnknownWorkflow {
 		t.Errorf("refused: %v", refused)
 	}
 }
@@ -672,13 +672,13 @@ func TestExpiredTaskIsNotRunAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*world.Order("o-1")})[0]
-	if r.Answer != scheduler.Refused || r.Refusal.Code != scheduler.CodeExpired {
+	if r.Answer != scheduler.Refused || r.Refusal.Code != message.CodeExpired {
 		t.Errorf("%+v", r)
 	}
 	_, err := w.Scheduler.Command(ctx, message.Control{Schema: 1, Kind: message.Cancel, OrderID: "o-1",
 		ID: "c"})
 	var refusal *message.Refusal
-	if !errors.As(err, &refusal) || refusal.Code != scheduler.CodeExpired {
+	if !errors.As(err, &refusal) || refusal.Code != message.CodeExpired {
 		t.Errorf("cancel: %v", err)
 	}
 }

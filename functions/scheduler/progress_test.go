@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/internal/world"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -39,7 +38,7 @@ func TestProgressGivesTime(t *testing.T) {
 	w.Clock.Advance(25 * time.Second)
 	if s := report(func(r *message.Reply) {
 		r.Agent = "agent-b"
-	}); s.CompleteBy != asked.CompleteBy || w.Counts["refused: "+scheduler.CodeOtherAgent] != 1 {
+	}); s.CompleteBy != asked.CompleteBy || w.Counts["refused: "+message.CodeOtherAgent] != 1 {
 		t.Errorf("of another agent: complete by %s, %v", s.CompleteBy, w.Counts)
 	}
 	if s := report(func(*message.Reply) {}); s.CompleteBy != asked.ClaimedAt.Add(35*core.Second) ||

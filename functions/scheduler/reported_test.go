@@ -401,7 +401,7 @@ func TestAcceptedOrderStaysAccepted(t *testing.T) {
 		o.Deadline = core.TimeOf(w.Clock.Now())
 		w.Clock.Advance(time.Hour)
 		if r := w.Boot().Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]; r.Answer != scheduler.Refused ||
-			r.Refusal.Code != scheduler.CodeExpired {
+			r.Refusal.Code != message.CodeExpired {
 			t.Errorf("%+v", r)
 		}
 	})

@@ -47,18 +47,16 @@ func (s *Scheduler) Restart(ctx context.Context) (tasks int, err error) {
 
 func (s *Scheduler) restart(ctx context.Context, due []port.Due) (tasks int, err error) {
 	var batch engine.Batch
-	items, jobs := make([]item, len(due)), make([]*engine.Job, len(due))
 	for i := range due {
-		items[i].s = s
-		jobs[i] = batch.Add(due[i].ID, &items[i])
+		batch.Add(&engine.Message{OrderID: due[i].ID})
 	}
-	s.engine.Run(ctx, batch.Jobs)
-	for i := range items {
-		switch failed := items[i].Err; {
+	s.run(ctx, batch.Jobs, nil)
+	for i, j := range batch.Jobs {
+		switch failed := j.Messages[0].Err; {
 		case failed == nil:
 			tasks++
-			if s.cfg.Restarted != nil && jobs[i].Task != nil {
-				s.cfg.Restarted(jobs[i].Task)
+			if s.cfg.Restarted != nil && j.Task != nil {
+				s.cfg.Restarted(j.Task)
 			}
 		case errors.Is(failed, port.ErrDamaged):
 			s.log.Error("left out of the restart", "order", due[i].ID, "error", failed)

@@ -60,7 +60,7 @@ func New(cfg Config) *Scheduler {
 	return &Scheduler{cfg: cfg, log: cfg.Logger, lengths: known, engine: engine.Engine{Config: engine.Config{
 		Span:  "scheduler",
 		Parts: cfg.Parts, Tries: cfg.Tries, Waits: cfg.Waits.At, Lengths: known.all,
-		FairQueues: cfg.FairQueues,
+		FairQueues: cfg.FairQueues, Claims: true, Senders: cfg.Senders,
 	}}}
 }
 

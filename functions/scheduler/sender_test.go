@@ -57,7 +57,7 @@ func TestReplyOfAnotherAgent(t *testing.T) {
 				t.Error("the good reply beside it was lost")
 			}
 			if (len(quarantined) == 0) != c.counts ||
-				(w.Counts["refused: "+scheduler.CodeOtherAgent] == 0) != c.counts {
+				(w.Counts["refused: "+message.CodeOtherAgent] == 0) != c.counts {
 				t.Errorf("%d in quarantine, counts %v", len(quarantined), w.Counts)
 			}
 			for _, d := range quarantined {

@@ -174,28 +174,37 @@ func (w *sweep) shard(ctx context.Context, shard int) error {
 // the writer that was faster; what failed otherwise to the due time that stands there (P9).
 func (w *sweep) page(ctx context.Context, due []port.Due) {
 	w.report.Scanned += len(due)
-	var batch engine.Batch
-	visits := make([]visit, len(due))
+	jobs := make([]*engine.Job, len(due))
 	for i := range due {
-		visits[i].sweep = w
-		visits[i].job = batch.Add(due[i].ID, &visits[i])
+		jobs[i] = &engine.Job{ID: due[i].ID}
 	}
-	w.engine.Run(ctx, batch.Jobs)
-	for i := range visits {
-		v := &visits[i]
-		if v.job.Stored {
-			w.report.add(v.tally)
+	loaded := w.engine.Load(ctx, jobs)
+	for _, j := range jobs {
+		if errors.Is(j.Err(), port.ErrUnavailable) {
+			w.unread = j.Err()
 		}
-		switch err := v.Err; {
+	}
+	var ready []*engine.Job
+	for _, j := range loaded {
+		if err := w.events(ctx, j); err != nil {
+			j.Fail(err)
+			continue
+		}
+		ready = append(ready, j)
+	}
+	w.engine.Decide(ctx, ready)
+	w.engine.Deliver(ctx, jobs)
+	for _, j := range jobs {
+		if j.Stored() {
+			w.tally(j)
+		}
+		switch err := j.Err(); {
 		case err == nil:
 		case errors.Is(err, engine.ErrLost) &&
 			(errors.Is(err, port.ErrConflict) || errors.Is(err, port.ErrNotFound)):
 			w.report.Lost++
 		default:
-			w.fault(due[i].ID, err)
-			if !v.read && errors.Is(err, port.ErrUnavailable) {
-				w.unread = err
-			}
+			w.fault(j.ID, err)
 		}
 	}
 }

@@ -28,6 +28,15 @@ const (
 	CodeNewerSchema  = "newer-schema"
 )
 
+// Codes of messages that could be read and are refused all the same.
+const (
+	CodeUnknownWorkflow = "unknown-workflow"
+	CodeBrokenWorkflow  = "broken-workflow"
+	CodeUnknownReplyTo  = "unknown-reply-to"
+	CodeExpired         = "expired"
+	CodeOtherAgent      = "other-agent" // reply of an agent that the step did not ask (P3)
+)
+
 // Refusal says why a submission is not accepted: what happened, to what, what to do.
 type Refusal struct {
 	Code  string `json:"code"`
