@@ -27,9 +27,10 @@ func (s *Scheduler) Handle(ctx context.Context, queueName string,
 	var batch engine.Batch
 	letters := make([]letter, len(deliveries))
 	all := make([]incoming, 0, len(deliveries))
+	now := s.now()
 	for i := range deliveries {
 		l := &letters[i]
-		*l = s.read(ctx, queueName, &deliveries[i])
+		*l = s.read(ctx, queueName, &deliveries[i], now)
 		if l.ready {
 			batch.Add(l.in.decided())
 			all = append(all, l.in)
@@ -102,9 +103,10 @@ func (l *letter) about() []any {
 	return engine.About(l.in.decided().OrderID, l.in.decided().Event)
 }
 
-// read decodes a delivery. Nothing that a message holds affects the rest of its batch.
-func (s *Scheduler) read(ctx context.Context, queueName string, d *port.Delivery) (l letter) {
-	in, err := s.decode(queueName, d)
+// read decodes a delivery of a batch that is handed over now. Nothing that a message holds affects the
+// rest of its batch.
+func (s *Scheduler) read(ctx context.Context, queueName string, d *port.Delivery, now core.Time) (l letter) {
+	in, err := s.decode(queueName, d, now)
 	l = letter{in: in, ready: err == nil, err: err}
 	switch {
 	case err == nil:
@@ -117,7 +119,7 @@ func (s *Scheduler) read(ctx context.Context, queueName string, d *port.Delivery
 	return l
 }
 
-func (s *Scheduler) decode(queueName string, d *port.Delivery) (in incoming, err error) {
+func (s *Scheduler) decode(queueName string, d *port.Delivery, now core.Time) (in incoming, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%w: reading it panicked: %v", message.ErrUnreadable, p)
@@ -135,7 +137,7 @@ func (s *Scheduler) decode(queueName string, d *port.Delivery) (in incoming, err
 		if err != nil {
 			return nil, err
 		}
-		return newReply(r, d, s.inQueue(d)), nil
+		return newReply(r, d, inQueue(d, now)), nil
 	case port.Control:
 		c, err := message.ControlOf(*d)
 		if err != nil {
@@ -152,13 +154,14 @@ func (s *Scheduler) decode(queueName string, d *port.Delivery) (in incoming, err
 	return nil, fmt.Errorf("queue %q is not one of the Scheduler's", queueName)
 }
 
-// inQueue returns how long a reply has waited for the Scheduler, which is time in a queue too (P32). One that
-// comes again was returned to the queue, and its wait says nothing about the queue.
-func (s *Scheduler) inQueue(d *port.Delivery) core.Duration {
+// inQueue returns how long a reply has waited for the Scheduler, which is time in a queue too (P32). The work
+// on messages before it in the batch does not count. A reply that comes again was returned to the queue, and
+// its wait says nothing about the queue.
+func inQueue(d *port.Delivery, now core.Time) core.Duration {
 	if d.SentAt.IsZero() || d.Received > 1 {
 		return 0
 	}
-	return max(0, s.now().Sub(core.TimeOf(d.SentAt)))
+	return max(0, now.Sub(core.TimeOf(d.SentAt)))
 }
 
 // unreadable refuses a submission whose sender is known, and puts everything else into quarantine;

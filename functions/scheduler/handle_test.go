@@ -468,6 +468,25 @@ func TestWaitsOfRepliesAreLearnt(t *testing.T) {
 	}
 }
 
+// P32: work on an unreadable message does not count as queue wait of the reply behind it.
+func TestWorkOnABatchIsNoQueueWait(t *testing.T) {
+	w, asked := begun(t)
+	config := w.SchedulerConfig(w.NewState(w.Store, 0), "s")
+	config.Waits = &scheduler.Waits{}
+	config.Count = func(string, string) { w.Clock.Advance(10 * time.Second) }
+	w.Clock.Advance(100 * time.Second)
+	ds := deliver(nil, world.Done(asked["o-1 a/1 do"]))
+	ds[0].Body, ds[1].SentAt = []byte("{"), w.Clock.Now()
+	w.Clock.Advance(3 * time.Second)
+	if failed := scheduler.New(config).Handle(ctx, port.Replies, ds); len(failed) > 0 ||
+		len(w.Take(port.Quarantine)) != 1 {
+		t.Errorf("returned %v, or not in quarantine", failed)
+	}
+	if got := config.Waits.All()["agent-a"].Waited; got != 3*core.Second {
+		t.Errorf("recorded a wait of %s, want 3s", got)
+	}
+}
+
 // P28, P32: the decision on a request that no queue takes is like the others: its claims know how long
 // requests wait.
 func TestWaitsCountWhereARequestIsTooLarge(t *testing.T) {
