@@ -10,8 +10,9 @@
 // allow (rule 21). Orders, cancels, and answers that have a token are messages to the intake queue, the
 // operator's commands to the control queue (sqs:SendMessage); tasks, orders and definitions are read from
 // their tables (dynamodb:GetItem, strongly consistent for tasks); listings ask the index (dynamodb:Query);
-// Open asks for the stack's outputs (cloudformation:DescribeStacks). The policies of the outputs ApplicationPolicy and
-// OperatorPolicy allow these; the first one sends to the intake queue only, and does not list.
+// Open asks for the stack's outputs (cloudformation:DescribeStacks). The policies of the outputs
+// ApplicationPolicy and OperatorPolicy allow these; the first one sends to the intake queue only, and does
+// not list.
 //
 // Whether the deployment works, and its statistics, are calls of package operate's client. They need the SDKs
 // of Lambda, IAM, CloudWatch and STS, which this package does not import.

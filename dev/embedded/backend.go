@@ -232,8 +232,10 @@ func (s *Runtime) Wait(ctx context.Context, id string, done func(*core.Task) boo
 
 // Follow sends each newer version, the present one first.
 func (s *Runtime) Follow(ctx context.Context, id string, after int64) (<-chan *core.Task, error) {
-	t, changes, stop, err := s.hub.present(id, func() (*core.Task, error) { return s.load(ctx, id) })
+	changes, stop := s.hub.watch(id) // before the load, so that no version in between is missed
+	t, err := s.load(ctx, id)
 	if err != nil {
+		stop()
 		return nil, err
 	}
 	out := make(chan *core.Task)

@@ -125,25 +125,15 @@ func (h *hub) watch(id string) (<-chan *core.Task, func()) {
 	}
 }
 
-// present watches a task, and then loads its present version, so that no version in between is missed.
-func (h *hub) present(id string,
-	load func() (*core.Task, error)) (t *core.Task, changes <-chan *core.Task, stop func(), err error) {
-	changes, stop = h.watch(id)
-	if t, err = load(); err != nil {
-		stop()
-		return nil, nil, nil, err
-	}
-	return t, changes, stop, nil
-}
-
 // wait blocks until done accepts a version of the task. load returns the present version.
 func (h *hub) wait(ctx context.Context, id string, load func() (*core.Task, error),
 	done func(*core.Task) bool) (*core.Task, error) {
-	t, ch, stop, err := h.present(id, load)
+	ch, stop := h.watch(id) // before the load, so that no version in between is missed
+	defer stop()
+	t, err := load()
 	if err != nil {
 		return nil, err
 	}
-	defer stop()
 	for !done(t) {
 		select {
 		case <-ctx.Done():

@@ -266,18 +266,18 @@ func (q *Queue) Delete(ctx context.Context, receipts []string) []error {
 		if errs[i] = ctx.Err(); errs[i] != nil {
 			continue
 		}
-		seq, slot, received, ok := parseReceipt(text)
+		r, ok := parseReceipt(text)
 		if !ok {
 			errs[i] = q.badReceipt(text)
 			continue
 		}
-		e := q.slab.holds(slot, seq)
+		e := q.slab.holds(r.slot, r.seq)
 		switch {
 		case e == nil: // deleted before
-		case e.received != received:
+		case e.received != r.received:
 			errs[i] = q.badReceipt(text)
 		default:
-			q.remove(slot, e)
+			q.remove(r.slot, e)
 		}
 	}
 	return errs
@@ -300,17 +300,17 @@ func (q *Queue) Extend(ctx context.Context, text string, d time.Duration) error 
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.promote(now)
-	seq, slot, received, ok := parseReceipt(text)
+	r, ok := parseReceipt(text)
 	var e *entry
 	if ok {
-		e = q.slab.holds(slot, seq)
+		e = q.slab.holds(r.slot, r.seq)
 	}
-	if e == nil || e.received != received || e.state != inFlight {
+	if e == nil || e.received != r.received || e.state != inFlight {
 		q.notify(now)
 		return q.badReceipt(text)
 	}
 	q.unhide(e)
-	q.hideUntil(slot, e, now.Add(d))
+	q.hideUntil(r.slot, e, now.Add(d))
 	q.promote(now)
 	q.notify(now)
 	return nil

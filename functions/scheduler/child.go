@@ -23,7 +23,7 @@ func newChildMessage(c *message.Child) *childMessage {
 	return &childMessage{Message: engine.Message{OrderID: ask.OrderID, Event: ask}}
 }
 
-// answer tells the parent that a child which could not be stored never begins, or that the record of the
+// answer reports to the parent that a child which could not be stored never begins, or that the record of the
 // child has expired, which means that it had ended (P26).
 func (in *childMessage) answer(s *Scheduler) {
 	if in.Refusal == nil {

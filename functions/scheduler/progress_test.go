@@ -52,7 +52,10 @@ func TestProgressGivesTime(t *testing.T) {
 		t.Errorf("complete by %s, stopBy %s", s.CompleteBy, s.StopBy)
 	}
 	if s := report(func(r *message.Reply) {
-		r.Outcome, r.Schema, r.Percent, r.Note = core.OutcomeDone, message.Schema, 0, ""
+		r.Outcome = core.OutcomeDone
+		r.Schema = message.Schema
+		r.Percent = 0
+		r.Note = ""
 	}); s.State != core.Processed || s.Progress != nil {
 		t.Errorf("done: %s, %+v", s.State, s.Progress)
 	}

@@ -257,7 +257,11 @@ func TestRefusedCommandIsReported(t *testing.T) {
 		"to its own":               {func(c *message.Control) { c.ReplyTo = "desk" }, 0, 1},
 		"to one that is not there": {func(c *message.Control) { c.ReplyTo = "elsewhere" }, 0, 0},
 		"an accepted one is silent": {func(c *message.Control) {
-			c.Kind, c.Run, c.Command, c.Step, c.Fact = message.Cancel, 0, 0, "", ""
+			c.Kind = message.Cancel
+			c.Run = 0
+			c.Command = 0
+			c.Step = ""
+			c.Fact = ""
 		}, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -202,7 +202,10 @@ func TestStaleIndex(t *testing.T) {
 	w.Clock.Advance(31 * time.Second)
 	stale := []port.Due{{ID: "o-gone", At: world.Start}, {ID: "o-1", At: world.Start}}
 	rest := *w.Task("o-1")
-	rest.ProcessState, rest.Due, rest.OrderID, rest.Version = core.Processed, 0, "o-rest", 1
+	rest.ProcessState = core.Processed
+	rest.Due = 0
+	rest.OrderID = "o-rest"
+	rest.Version = 1
 	for i := range rest.Steps {
 		rest.Steps[i].State = core.Processed
 	}

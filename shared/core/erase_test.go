@@ -22,8 +22,10 @@ func ended(state core.State) *core.Task {
 	}
 	t := fixture(string(state), string(of), of)
 	t.ResendAt, t.Due = 0, 0
-	t.Order, t.Output, t.EndText, t.UndoneFor = value, value, text,
-		core.UndoReason{Step: "a", Code: "refused", Text: text}
+	t.Order = value
+	t.Output = value
+	t.EndText = text
+	t.UndoneFor = core.UndoReason{Step: "a", Code: "refused", Text: text}
 	t.Unknown = map[string]json.RawMessage{"later": value}
 	t.Closing = &core.Closing{By: "ann", Reason: text}
 	t.Verdicts = []core.Verdict{

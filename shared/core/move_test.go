@@ -368,8 +368,10 @@ func TestMoveOfSkippedAndUndoneSteps(t *testing.T) {
 		t.Errorf("a skipped step is removed: %+v", v)
 	}
 	d = moving(t)
-	d.task.ProcessState, d.task.Phase, d.task.Why, d.task.Attention = core.Compensated, "", core.WhyFailure,
-		false
+	d.task.ProcessState = core.Compensated
+	d.task.Phase = ""
+	d.task.Why = core.WhyFailure
+	d.task.Attention = false
 	for i := range 2 {
 		d.task.Steps[i].State, d.task.Steps[i].Undo, d.task.Steps[i].Output = core.Compensated, true,
 			json.RawMessage(`"old"`)

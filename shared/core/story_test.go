@@ -235,7 +235,11 @@ func (s *story) step(name string, opts map[string]string) {
 
 // answerStep waits for an answer: one of its values, or an event.
 func (s *story) answerStep(d *core.StepDefinition, i int, opts map[string]string) {
-	d.Agent, d.Operation, d.Grade, d.Undo, d.Retry = "", "", "", nil, core.Retry{}
+	d.Agent = ""
+	d.Operation = ""
+	d.Grade = ""
+	d.Undo = nil
+	d.Retry = core.Retry{}
 	d.Timeout = core.Hour
 	d.Answer = &core.Answer{Event: opts["event"], OnTimeout: core.OnFailureUndo}
 	question := map[string]any{"question": "may it be?"}
@@ -278,7 +282,13 @@ func (s *story) answerStep(d *core.StepDefinition, i int, opts map[string]string
 
 // eachStep has a child for each of its items, or one.
 func (s *story) eachStep(d *core.StepDefinition, i int, opts map[string]string) {
-	d.Agent, d.Operation, d.Grade, d.Undo, d.Retry, d.Timeout, d.Input = "", "", "", nil, core.Retry{}, 0, nil
+	d.Agent = ""
+	d.Operation = ""
+	d.Grade = ""
+	d.Undo = nil
+	d.Retry = core.Retry{}
+	d.Timeout = 0
+	d.Input = nil
 	d.Each = &core.Each{Workflow: "parcel", Definition: "feed", Concurrency: 10}
 	for k, v := range opts {
 		switch k {

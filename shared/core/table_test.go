@@ -163,7 +163,10 @@ func fixture(mode, state string, other core.State) *core.Task {
 		s.ClaimedAt, s.QuietBy, s.UndoStopBy = noon-90_000, noon-60_000, noon-60_000
 		s.Undo = s.State == core.Compensating || s.State == core.UndoWait || s.State == core.Compensated
 		if s.InFlight() {
-			s.LockedBy, s.Cause, s.StopBy, s.CompleteBy = "scheduler-1", "before", noon+60_000, noon+60_000
+			s.LockedBy = "scheduler-1"
+			s.Cause = "before"
+			s.StopBy = noon + 60_000
+			s.CompleteBy = noon + 60_000
 		}
 	}
 	switch {
@@ -176,7 +179,10 @@ func fixture(mode, state string, other core.State) *core.Task {
 		a.StopBy = noon
 	}
 	if phase != "" || t.Terminal() {
-		t.Ended, t.EndCause, t.EndSeq, t.ResendAt = noon-1000, "before", 1, noon
+		t.Ended = noon - 1000
+		t.EndCause = "before"
+		t.EndSeq = 1
+		t.ResendAt = noon
 	}
 	t.Due = core.Live(t)
 	return t

@@ -102,7 +102,10 @@ func vouched(id string, ev core.Answered, token string, at core.At) (core.Event,
 	if err != nil {
 		return nil, err
 	}
-	ev.Run, ev.Step, ev.Name, ev.By = of.Run, of.Step, "", cmp.Or(of.Person, core.ByToken)
+	ev.Run = of.Run
+	ev.Step = of.Step
+	ev.Name = ""
+	ev.By = cmp.Or(of.Person, core.ByToken)
 	return ev, nil
 }
 

@@ -273,11 +273,10 @@ func (s *Incidents) Sweep(ctx context.Context) (map[string]port.Stopped, error) 
 	if err != nil || len(d.Open) == 0 {
 		return nil, err
 	}
-	var counts map[string]port.Stopped
 	if slices.ContainsFunc(d.Open, func(x Incident) bool { return !x.Undone && !x.Intake }) {
 		// Too many may be in Error to be listed. First alerts are published all the same, and no incident is
 		// over.
-		if l.orders, counts, l.whole, err = s.count(ctx, d, l.now); err != nil {
+		if l.counted, err = s.countOf(ctx, d, port.Query{}, l.now); err != nil {
 			s.cfg.Log.WarnContext(ctx, "orders in Error were not counted", "error", err)
 		}
 	}
@@ -289,7 +288,7 @@ func (s *Incidents) Sweep(ctx context.Context) (map[string]port.Stopped, error) 
 				x.Code, err))
 		}
 	}
-	return counts, errors.Join(errs...)
+	return l.workflows, errors.Join(errs...)
 }
 
 // drop takes an incident out, unless more orders have come to it.
@@ -360,22 +359,22 @@ func (f *found) add(t *view.Summary, first core.RaiseAlert) {
 	}
 }
 
-// count goes through the orders in Error that have nothing in flight, the newest first; whole says that it
-// came to the end.
-func (s *Incidents) count(ctx context.Context, d document,
-	now time.Time) (map[ID]found, map[string]port.Stopped, bool, error) {
-	return s.countOf(ctx, d, port.Query{}, now)
+// counted holds the orders in Error that were counted.
+type counted struct {
+	orders    map[ID]found
+	workflows map[string]port.Stopped
+	whole     bool // every such order was counted
 }
 
-// countOf goes through the orders in Error that the query asks for.
-func (s *Incidents) countOf(ctx context.Context, d document, q port.Query,
-	now time.Time) (orders map[ID]found, counts map[string]port.Stopped, whole bool, err error) {
-	orders, counts = map[ID]found{}, map[string]port.Stopped{}
+// countOf counts the orders in Error that the query selects, the newest first. A query that does not say
+// otherwise selects those that have nothing in flight.
+func (s *Incidents) countOf(ctx context.Context, d document, q port.Query, now time.Time) (counted, error) {
+	all := counted{orders: map[ID]found{}, workflows: map[string]port.Stopped{}}
 	q.State, q.Limit = string(core.Error), pageSize
 	for seen := 0; seen < mostCounted; {
 		page, err := s.cfg.Tasks.List(ctx, q)
 		if err != nil {
-			return nil, nil, false, fmt.Errorf("list the orders in Error: %w", err)
+			return counted{}, fmt.Errorf("list the orders in Error: %w", err)
 		}
 		for i := range page.Records {
 			t := view.Listed(&page.Records[i])
@@ -389,21 +388,22 @@ func (s *Incidents) countOf(ctx context.Context, d document, q port.Query,
 				x = d.find(id)
 			}
 			if x != nil {
-				f := orders[id]
+				f := all.orders[id]
 				f.add(&t, x.First)
-				orders[id] = f
+				all.orders[id] = f
 			}
-			c := counts[t.Workflow]
+			c := all.workflows[t.Workflow]
 			c.Orders++
 			if t.EndedAt != 0 {
 				c.Oldest = max(c.Oldest, now.Sub(t.EndedAt.Std()))
 			}
-			counts[t.Workflow] = c
+			all.workflows[t.Workflow] = c
 		}
 		if seen += len(page.Records); page.Next == "" {
-			return orders, counts, true, nil
+			all.whole = true
+			return all, nil
 		}
 		q.Cursor = page.Next
 	}
-	return orders, counts, false, nil
+	return all, nil
 }

@@ -93,10 +93,9 @@ func (s *Incidents) forget(d document, seen int) {
 
 // look is what a sweep knows.
 type look struct {
-	now    time.Time
-	seen   int // the publications that had ended before it read the incidents
-	orders map[ID]found
-	whole  bool // all orders in Error were counted
+	now  time.Time
+	seen int // the publications that had ended before it read the incidents
+	counted
 }
 
 // visit starts the publication of the alert that is due of an incident.
@@ -143,13 +142,13 @@ func (s *Incidents) isLeft(ctx context.Context, x Incident, now time.Time) bool 
 	if was && now.Sub(at.Std()) < s.cfg.Window {
 		return true
 	}
-	orders, _, whole, err := s.countOf(ctx, document{Open: []Incident{x}},
+	c, err := s.countOf(ctx, document{Open: []Incident{x}},
 		port.Query{Workflow: x.Workflow, InFlight: true}, now)
 	if err != nil {
 		s.cfg.Log.WarnContext(ctx, "an incident is kept open: its orders could not be looked for", "workflow",
 			x.Workflow, "error", err)
 	}
-	left := err != nil || !whole || orders[x.ID].orders > 0
+	left := err != nil || !c.whole || c.orders[x.ID].orders > 0
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if delete(s.left, x.ID); left {

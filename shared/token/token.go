@@ -181,12 +181,12 @@ func (k *Keys) index(id string) int {
 // Read checks a token that came in for an order, in constant time. Its refusals say nothing of orders or
 // keys.
 func (k *Keys) Read(order, token string, now core.Time) (core.TokenOf, error) {
-	id, claims, mac, of, ok := split(token)
+	p, ok := split(token)
 	if !ok {
 		return core.TokenOf{}, refuse(CodeMalformed,
 			"the token is not complete; use the whole link as it was sent")
 	}
-	i := k.index(id)
+	i := k.index(p.key)
 	switch {
 	case i < 0:
 		return core.TokenOf{}, refuse(CodeUnknown,
@@ -194,38 +194,47 @@ func (k *Keys) Read(order, token string, now core.Time) (core.TokenOf, error) {
 	case k.all[i].Replaced != 0 && k.all[i].Replaced.Add(Readable) <= now:
 		return core.TokenOf{}, refuse(CodeExpired,
 			"the token was made with a key that was replaced long ago; ask for a new link")
-	case !hmac.Equal(mac, k.all[i].mac(order, claims)):
+	case !hmac.Equal(p.mac, k.all[i].mac(order, p.claims)):
 		return core.TokenOf{}, refuse(CodeForeign,
 			"the token is not one of this order; use the link as it was sent")
 	}
-	return of, nil
+	return p.of, nil
 }
 
 // StepOf is the step that a token names, unchecked; "" where it is none.
 func StepOf(token string) string {
-	_, _, _, of, _ := split(token)
-	return of.Step
+	p, _ := split(token)
+	return p.of.Step
 }
 
-func split(token string) (id, claims string, mac []byte, of core.TokenOf, ok bool) {
+// parsed is a token whose MAC has not been checked.
+type parsed struct {
+	key    string // ID of the key that it claims to be made with
+	claims string
+	mac    []byte
+	of     core.TokenOf
+}
+
+func split(token string) (p parsed, ok bool) {
 	parts := strings.Split(token, ".")
 	if len(token) > maxToken || len(parts) != 3 || !keyID.MatchString(parts[0]) {
-		return "", "", nil, of, false
+		return p, false
 	}
 	text, err := encoding.DecodeString(parts[1])
 	if err != nil {
-		return "", "", nil, of, false
+		return p, false
 	}
-	mac, err = encoding.DecodeString(parts[2])
+	mac, err := encoding.DecodeString(parts[2])
 	said := strings.SplitN(string(text), "/", 3)
 	if err != nil || len(mac) != macSize || len(said) != 3 {
-		return "", "", nil, of, false
+		return p, false
 	}
 	run, err := strconv.Atoi(said[0])
 	if err != nil || run < 0 || said[1] == "" || said[2] != "" && !core.PersonName(said[2]) {
-		return "", "", nil, of, false
+		return p, false
 	}
-	return parts[0], string(text), mac, core.TokenOf{Run: run, Step: said[1], Person: said[2]}, true
+	of := core.TokenOf{Run: run, Step: said[1], Person: said[2]}
+	return parsed{parts[0], string(text), mac, of}, true
 }
 
 func refuse(code, text string) error { return &core.Refusal{Code: code, Field: "token", Text: text} }

@@ -241,7 +241,8 @@ func TestApplicationsDoWithoutOperatorSDKs(t *testing.T) {
 			}
 			used = used || p.Path == operator
 			if p.Path == application || slices.Contains(packages[at].Deps, p.Path) {
-				t.Errorf("%s imports %s, so each application does; it belongs into %s", p.Path, path, operator)
+				t.Errorf("%s imports %s, so each application does; it belongs into %s", p.Path, path,
+					operator)
 			}
 		}
 		if !used {

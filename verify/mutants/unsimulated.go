@@ -1,22 +1,25 @@
 package mutants
 
-// Unsimulated are mutants that the simulator does not notice, each with the argument. Their own tests notice them.
-// What is neither listed here nor noticed by `make mutants-simulated` needs another world, another invariant, or a
-// tape (verify/mutants/simulated/testdata).
+// Unsimulated are mutants that the simulator does not notice, each with the argument. Their own tests notice
+// them. What is neither listed here nor noticed by `make mutants-simulated` needs another world, another
+// invariant, or a tape (verify/mutants/simulated/testdata).
 var Unsimulated = map[string]string{
 	"I17-supervisor-takes-up-a-finished-step":  madeOfTheTask,
 	"P23a-deadline-of-an-earlier-run":          madeOfTheTask,
 	"I19-refusal-that-was-not-sent-is-dropped": noBadSubmission,
 	"P34-spread-is-the-same-for-all":           freeShare,
 
-	"P22a-done-keeps-the-proof": "A done after a proof contradicts it. Simulated agents and operators prove only what " +
+	"P22a-done-keeps-the-proof": "A done after a proof contradicts it. Simulated agents and operators " +
+		"prove only what " +
 		"is true, and invariant P22a holds them to it.",
 	"P39-a-cut-token-is-kept":       "Simulated services repeat a token whole or not at all.",
 	"P28-output-of-any-depth":       "Outputs of simulated services are not nested.",
 	"P24-output-of-an-undo-is-sent": "The Scheduler does not read the output of an undo.",
-	"P25-a-reply-is-sent-past-stop-by": "It bounds a context, which ends in real time. A simulated send ends at once or " +
+	"P25-a-reply-is-sent-past-stop-by": "It bounds a context, which ends in real time. A simulated send " +
+		"ends at once or " +
 		"fails.",
-	"I13-a-failed-receive-takes-room":       "The simulator hands messages to handlers itself and runs no receive loops.",
+	"I13-a-failed-receive-takes-room": "The simulator hands messages to handlers itself and runs no " +
+		"receive loops.",
 	"schedule-sent-before-it-is-stored":     "The simulator has no schedules.",
 	"P13-a-read-that-fails-fails-all":       "It costs only a redelivery of the other messages of the batch.",
 	"P3-operators-cannot-redrive":           noSenders,
@@ -42,7 +45,8 @@ var Unsimulated = map[string]string{
 }
 
 const (
-	tooRare       = "Thousands of seeds did not come to it, and no tape shows it yet. The tests of its room notice it."
+	tooRare = "Thousands of seeds did not come to it, and no tape shows it yet. The tests of its " +
+		"room notice it."
 	madeOfTheTask = "The Supervisor makes this event from the task that it decides on, so that the " +
 		"condition is always true there. It guards the core against another caller."
 	noBadSubmission = "The queues of the simulator hold no submission that cannot be read and still names " +

@@ -195,60 +195,73 @@ func (t *transport) queueURLs(queue, url string) []string {
 	return []string{url}
 }
 
-// addMetrics adds the series, and what metrics say of the agents. What they need is asked for at once.
-func (t *transport) addMetrics(ctx context.Context, s *client.Statistics, from time.Time) error {
-	var metrics []metric
-	ask := func(all ...metric) (places []int) {
-		for _, m := range all {
-			places = append(places, len(metrics))
-			metrics = append(metrics, m)
-		}
-		return places
+// asked lists the metrics of one read. Its other members hold places in that list, which are the places of
+// their values too.
+type asked struct {
+	metrics                    []metric
+	received, swept, inError   []int
+	waiting, oldest, notCalled map[string][]int // places by agent
+}
+
+func (a *asked) add(all ...metric) (places []int) {
+	for _, m := range all {
+		places = append(places, len(a.metrics))
+		a.metrics = append(a.metrics, m)
 	}
+	return places
+}
+
+// metricsOf lists what the series and the agents need.
+func (t *transport) metricsOf(agents []view.AgentStatistics) *asked {
+	a := &asked{waiting: map[string][]int{}, oldest: map[string][]int{}, notCalled: map[string][]int{}}
 	ofQueues := func(queue, url, name, statistic string) (all []metric) {
 		for _, u := range t.queueURLs(queue, url) {
 			all = append(all, ofQueue(u, name, statistic))
 		}
 		return all
 	}
-	received := ask(ofQueues(port.Intake, t.Outputs.Intake, "NumberOfMessagesDeleted", "Sum")...)
-	waiting, oldest, notCalled := map[string][]int{}, map[string][]int{}, map[string][]int{}
+	a.received = a.add(ofQueues(port.Intake, t.Outputs.Intake, "NumberOfMessagesDeleted", "Sum")...)
 	name := t.Outputs.Deployment
-	for _, a := range s.Agents {
-		queue, url := port.Requests(a.Agent), t.Outputs.Requests[a.Agent]
-		waiting[a.Agent] = ask(ofQueues(queue, url, "ApproximateNumberOfMessagesVisible", "Maximum")...)
-		oldest[a.Agent] = ask(ofQueues(queue, url, "ApproximateAgeOfOldestMessage", "Maximum")...)
+	for _, g := range agents {
+		queue, url := port.Requests(g.Agent), t.Outputs.Requests[g.Agent]
+		a.waiting[g.Agent] = a.add(ofQueues(queue, url, "ApproximateNumberOfMessagesVisible", "Maximum")...)
+		a.oldest[g.Agent] = a.add(ofQueues(queue, url, "ApproximateAgeOfOldestMessage", "Maximum")...)
 		if name != "" {
-			notCalled[a.Agent] = ask(metric{deployment.MetricNamespace, deployment.MetricNotCalled, "Sum",
-				[]string{deployment.MetricDeployment, name, deployment.MetricAgent, a.Agent}, ""})
+			a.notCalled[g.Agent] = a.add(metric{deployment.MetricNamespace, deployment.MetricNotCalled, "Sum",
+				[]string{deployment.MetricDeployment, name, deployment.MetricAgent, g.Agent}, ""})
 		}
 	}
-	var swept, inError []int
 	if name != "" {
-		swept = ask(metric{deployment.MetricNamespace, deployment.MetricOldestOverdue, "Maximum",
+		a.swept = a.add(metric{deployment.MetricNamespace, deployment.MetricOldestOverdue, "Maximum",
 			[]string{deployment.MetricDeployment, name}, ""})
-		inError = ask(
+		a.inError = a.add(
 			metric{search: fmt.Sprintf(`SEARCH('{%s,%s,%s} %s="%s" MetricName="%s"', 'Maximum', 60)`,
 				deployment.MetricNamespace, deployment.MetricDeployment, deployment.MetricWorkflow,
 				deployment.MetricDeployment, name, deployment.MetricInError)})
-	} else {
-		s.Unknown = append(s.Unknown,
-			"orders in Error over time, and agents that do not call their service: deploy the stack "+
-				"again, its outputs do not have the name of its metrics")
 	}
-	values, err := t.read(ctx, from, metrics)
+	return a
+}
+
+// addMetrics adds the series and the agents' metrics, which it reads at once.
+func (t *transport) addMetrics(ctx context.Context, s *client.Statistics, from time.Time) error {
+	ask := t.metricsOf(s.Agents)
+	values, err := t.read(ctx, from, ask.metrics)
 	if err != nil {
 		return err
 	}
-	s.Series = append(s.Series, series(view.SeriesReceived, "", values, received))
-	if name != "" {
+	s.Series = append(s.Series, series(view.SeriesReceived, "", values, ask.received))
+	if t.Outputs.Deployment == "" {
+		s.Unknown = append(s.Unknown,
+			"orders in Error over time, and agents that do not call their service: deploy the stack "+
+				"again, its outputs do not have the name of its metrics")
+	} else {
 		s.Series = append(s.Series, view.Series{Kind: view.SeriesOrders, Of: string(core.Error),
-			Values: t.inError(values[swept[0]], values[inError[0]])})
+			Values: t.inError(values[ask.swept[0]], values[ask.inError[0]])})
 	}
 	for i := range s.Agents {
 		a := &s.Agents[i]
-		s.Series = append(s.Series, series(view.SeriesWaiting, a.Agent, values, waiting[a.Agent]))
-		for _, k := range oldest[a.Agent] {
+		s.Series = append(s.Series, series(view.SeriesWaiting, a.Agent, values, ask.waiting[a.Agent]))
+		for _, k := range ask.oldest[a.Agent] {
 			if n := latest(values[k], settling); n != nil {
 				a.Oldest = max(a.Oldest, core.Duration(*n)*core.Second)
 			}
@@ -256,7 +269,7 @@ func (t *transport) addMetrics(ctx context.Context, s *client.Statistics, from t
 		if a.Waiting == 0 {
 			a.Oldest = 0
 		}
-		for _, k := range notCalled[a.Agent] {
+		for _, k := range ask.notCalled[a.Agent] {
 			if since, is := uncalledSince(values[k]); is {
 				a.NotCalled = []view.NotCalled{{Since: s.From.Add(core.Duration(since) * core.Minute)}}
 			}

@@ -192,7 +192,10 @@ func (h *handling) spread() float64 {
 // once is one try. What it answers is for the policies; the outcome stands in h, because the
 // library answers the end of a context in place of a success that came with it.
 func (h *handling) once(ctx context.Context) error {
-	h.failed, h.silent, h.output, h.deferred = nil, false, nil, nil
+	h.failed = nil
+	h.silent = false
+	h.output = nil
+	h.deferred = nil
 	h.try++
 	if h.try > 1 {
 		h.w.counters.retried.Add(1)

@@ -50,7 +50,10 @@ func state(e port.LedgerEntry, attempt int, fact *core.Resolved) (next port.Ledg
 	if fact == nil || fact.Command <= e.Command {
 		return e, false
 	}
-	e.Command, e.Attempt, e.Code, e.Message = fact.Command, attempt, "", ""
+	e.Command = fact.Command
+	e.Attempt = attempt
+	e.Code = ""
+	e.Message = ""
 	if fact.Fact == core.Happened {
 		e.State = StateDone // its output is kept where one is known
 	} else {

@@ -31,8 +31,10 @@ func TestPlainScripts(t *testing.T) {
 	lost, unsent := errors.New("reset"), worker.NoEffect(errors.New("refused"))
 	denied := worker.WithCode(worker.NoEffect(worker.Permanent(errors.New("no room"))), "no-room")
 	do, undo := core.Do, core.UndoOp
-	done, failed, later, silent := core.OutcomeDone, core.OutcomeFailed, core.OutcomeRetryLater,
-		core.Outcome("")
+	done := core.OutcomeDone
+	failed := core.OutcomeFailed
+	later := core.OutcomeRetryLater
+	silent := core.Outcome("")
 	scripts := map[string][]plainStep{
 		"done and undone": {
 			{op: do, attempt: 1, calls: 1, outcome: done}, {op: undo, attempt: 2, calls: 1, outcome: done},

@@ -26,7 +26,10 @@ func mayDo(iv *world.Invocation, r *message.Request) bool {
 // Loaded: the handling decides on this from now on.
 func Loaded(iv *world.Invocation, id string, t *core.Task) {
 	s := iv.Sight(id)
-	s.Base, s.After, s.Must, s.Looked = t, nil, nil, true
+	s.Base = t
+	s.After = nil
+	s.Must = nil
+	s.Looked = true
 	if len(s.Refused) > 0 {
 		s.Extra, s.Refused = s.Refused, nil
 	}

@@ -36,7 +36,7 @@ func Looks(iv *world.Invocation, shard int) {
 
 // overlooked finds what stood in the index all the time, and was not looked at: with no shard left to
 // others, and all pages taken, there is nothing.
-func overlooked(iv *world.Invocation, due []dueAt) {
+func overlooked(iv *world.Invocation, due []DueAt) {
 	for _, ours := range iv.Shards {
 		if !ours {
 			return
@@ -52,17 +52,17 @@ func overlooked(iv *world.Invocation, due []dueAt) {
 	}
 }
 
-// dueAt is a task that stood in the index at some version.
-type dueAt struct {
+// DueAt is a task that stood in the index at some version.
+type DueAt struct {
 	Id      string
 	version int64
 }
 
 // DueBy lists what stands in the index up to a time.
-func DueBy(w *world.Simulation, now time.Time) (all []dueAt) {
+func DueBy(w *world.Simulation, now time.Time) (all []DueAt) {
 	for _, id := range w.Store.Ids {
 		if r := w.Store.Rows[id].Record; r != nil && r.Bucket == port.DueBucket && !r.IndexAt.After(now) {
-			all = append(all, dueAt{id, r.Version})
+			all = append(all, DueAt{id, r.Version})
 		}
 	}
 	return all
@@ -70,7 +70,7 @@ func DueBy(w *world.Simulation, now time.Time) (all []dueAt) {
 
 // Swept holds a sweep to what it left undone: all that was overdue in what it loaded is decided, and
 // a due time that was early is pushed (P10, P16).
-func Swept(iv *world.Invocation, due []dueAt) {
+func Swept(iv *world.Invocation, due []DueAt) {
 	w := iv.W
 	if iv.Dead || iv.Trouble {
 		return
@@ -106,7 +106,7 @@ func Swept(iv *world.Invocation, due []dueAt) {
 }
 
 // Restarted holds a restart to P27: all that is under way is emitted again.
-func Restarted(iv *world.Invocation, due []dueAt) {
+func Restarted(iv *world.Invocation, due []DueAt) {
 	w := iv.W
 	if iv.Dead || iv.Trouble {
 		return

@@ -192,7 +192,10 @@ func Boot(p *world.Process) {
 	if w.Embedded && p.Role != world.AClient && p.Scheduler == nil && w.Now > 0 {
 		w.Trace(p.Name, "", "is there again")
 	}
-	p.Scheduler, p.Supervisor, p.Worker, p.Known = nil, nil, nil, nil
+	p.Scheduler = nil
+	p.Supervisor = nil
+	p.Worker = nil
+	p.Known = nil
 	Equip(p)
 	switch p.Role {
 	case world.AScheduler:

@@ -143,8 +143,10 @@ func forged(w *world.Simulation, t *core.Task, s *core.Step, v int) *message.Rep
 			r.Operation = core.UndoOp
 		}
 	case v == 7 && t.Run > 0:
-		r.Outcome, r.Run, r.Operation, r.Attempt = core.OutcomeFailed, t.Run-1, core.UndoOp,
-			max(1, s.Attempt-1)
+		r.Outcome = core.OutcomeFailed
+		r.Run = t.Run - 1
+		r.Operation = core.UndoOp
+		r.Attempt = max(1, s.Attempt-1)
 	case s.Undo:
 		return nil // a late "done" of the do may count
 	}

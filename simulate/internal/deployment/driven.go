@@ -10,7 +10,10 @@ import (
 
 func turn(d *world.Driver, iv *world.Invocation, c world.Call, subject string) bool {
 	if !iv.Begun {
-		iv.Begun, iv.Began, iv.Input, iv.Mine = true, d.W.Now, d.Input, d.Mine
+		iv.Begun = true
+		iv.Began = d.W.Now
+		iv.Input = d.Input
+		iv.Mine = d.Mine
 		for _, l := range d.Mine {
 			iv.Receipts = append(iv.Receipts, l.Receipt)
 		}

@@ -108,7 +108,8 @@ func portCall(iv *world.Invocation, c world.Call, subject string, apply func(wor
 // failed notes what went wrong with a call. That something is there already, or is not, is an answer.
 func failed(iv *world.Invocation, c world.Call, err error) {
 	switch {
-	case err == nil, errors.Is(err, port.ErrExists), errors.Is(err, port.ErrNotFound) && c != world.CallCommit:
+	case err == nil, errors.Is(err, port.ErrExists), errors.Is(err, port.ErrNotFound) &&
+		c != world.CallCommit:
 	case errors.Is(err, port.ErrTooLarge) && c == world.CallCommit:
 		iv.Trouble = true
 	default:

@@ -22,7 +22,7 @@ var errGone = errors.New("the connection broke; the outcome is not certain")
 // operation is how an agent calls its service.
 func operation(w *world.Simulation, p *world.Process) worker.Operation {
 	op := worker.Operation{Run: func(ctx context.Context, c worker.Call) (any, error) {
-		return callService(w.Cur, ctx, c)
+		return callService(ctx, w.Cur, c)
 	}}
 	if w.Conf(p.Agent).Check {
 		op.Check = func(_ context.Context, c worker.Call) (bool, any, error) {
@@ -91,7 +91,7 @@ func output(w *world.Simulation, agent string, c worker.Call) any {
 }
 
 // callService is one call over the network.
-func callService(iv *world.Invocation, ctx context.Context, c worker.Call) (out any, err error) {
+func callService(ctx context.Context, iv *world.Invocation, c worker.Call) (out any, err error) {
 	w := iv.W
 	s, conf := w.ServiceOf(c, iv.P.Agent), w.Conf(iv.P.Agent)
 	check.Calls(iv, c)
@@ -100,7 +100,7 @@ func callService(iv *world.Invocation, ctx context.Context, c worker.Call) (out 
 	if c.Operation == core.UndoOp {
 		site = world.CallUndo
 	}
-	if err := works(iv, ctx, c); err != nil {
+	if err := works(ctx, iv, c); err != nil {
 		return nil, err
 	}
 	left := c.Deadline.Sub(iv.P.Now()).Milliseconds()
@@ -123,7 +123,7 @@ func callService(iv *world.Invocation, ctx context.Context, c worker.Call) (out 
 
 // works is long work (P43): it reports, or reports too late or no more, or hands the work on. What comes then
 // is the last call of it.
-func works(iv *world.Invocation, ctx context.Context, c worker.Call) error {
+func works(ctx context.Context, iv *world.Invocation, c worker.Call) error {
 	w := iv.W
 	d := longStep(w, c)
 	if d == nil || w.Quiescing {

@@ -252,7 +252,9 @@ func TestStandingHandlerGoesOn(t *testing.T) {
 				acts := slices.DeleteFunc(slices.Clone(enabled(d)),
 					func(a world.Action) bool { return a.Costs() && (a.Kind != world.Freezes || n > 40) })
 				if frozen := slices.IndexFunc(acts,
-					func(a world.Action) bool { return a.Kind == world.Freezes }); frozen >= 0 && rng.IntN(12) == 0 {
+					func(a world.Action) bool {
+						return a.Kind == world.Freezes
+					}); frozen >= 0 && rng.IntN(12) == 0 {
 					acts = acts[frozen : frozen+1]
 				} else {
 					acts = slices.DeleteFunc(acts, world.Action.Costs)

@@ -27,16 +27,26 @@ func standing(w *world.Simulation) (all, any bool) {
 // at a time, as long as it does not go on. TestSnapshot looks for anything else that is shared.
 func snapshot(w *world.Simulation) *world.Simulation {
 	c := *w
-	c.Nth, c.Checks, c.Cells, c.Choices, c.Story = map[world.Occasion]int{}, world.NewChecks(),
-		map[world.Cell]int{}, nil, nil
+	c.Nth = map[world.Occasion]int{}
+	c.Checks = world.NewChecks()
+	c.Cells = map[world.Cell]int{}
+	c.Choices = nil
+	c.Story = nil
 	c.Ends, c.Corpses, c.Heap = maps.Clone(w.Ends), nil, world.Heap{}
-	c.Leases, c.Outages, c.Expired, c.Coming = maps.Clone(w.Leases), maps.Clone(w.Outages),
-		maps.Clone(w.Expired), maps.Clone(w.Coming)
+	c.Leases = maps.Clone(w.Leases)
+	c.Outages = maps.Clone(w.Outages)
+	c.Expired = maps.Clone(w.Expired)
+	c.Coming = maps.Clone(w.Coming)
 	c.Store = snapshotStore(w.Store, &c)
 	c.Procs = make([]*world.Process, len(w.Procs))
 	for i, p := range w.Procs {
 		own := *p
-		own.W, own.Running, own.Scheduler, own.Supervisor, own.Worker, own.Waits = &c, nil, nil, nil, nil, nil
+		own.W = &c
+		own.Running = nil
+		own.Scheduler = nil
+		own.Supervisor = nil
+		own.Worker = nil
+		own.Waits = nil
 		c.Procs[i] = &own
 	}
 	c.Queues = make(map[string]*world.Queue, len(w.Queues))
@@ -89,16 +99,7 @@ func become(w *world.Simulation, s *world.Simulation) {
 	deployment.Bury(w)
 	c := snapshot(s)
 	for i, p := range w.Procs {
-		own := *c.Procs[i]
-		own.W, own.Running = w, p.Running
-		if len(p.Running) > 0 {
-			own.Scheduler, own.Supervisor, own.Worker, own.Waits = p.Scheduler, p.Supervisor, p.Worker,
-				p.Waits
-			if own.Waits != nil {
-				own.Waits.Set(own.Known)
-			}
-		}
-		*p = own
+		becomeProcess(w, p, *c.Procs[i])
 	}
 	for name, q := range w.Queues {
 		own := *c.Queues[name]
@@ -121,16 +122,39 @@ func become(w *world.Simulation, s *world.Simulation) {
 	d := *c.Driver
 	d.W = w
 	*w.Driver = d
-	w.Now, w.Invocations, w.Leases, w.Outages, w.Expired, w.Coming, w.AllOrders, w.ByID = c.Now,
-		c.Invocations,
-		c.Leases, c.Outages, c.Expired, c.Coming, c.AllOrders, c.ByID
-	w.Violation, w.SweepAt, w.Hash, w.Events = c.Violation, c.SweepAt, c.Hash, c.Events
+	w.Now = c.Now
+	w.Invocations = c.Invocations
+	w.Leases = c.Leases
+	w.Outages = c.Outages
+	w.Expired = c.Expired
+	w.Coming = c.Coming
+	w.AllOrders = c.AllOrders
+	w.ByID = c.ByID
+	w.Violation = c.Violation
+	w.SweepAt = c.SweepAt
+	w.Hash = c.Hash
+	w.Events = c.Events
 	for _, p := range w.Procs {
 		for _, iv := range p.Running {
 			iv.Frozen = true
 			hold(iv, s.Held[iv.Id], w)
 		}
 	}
+}
+
+// becomeProcess makes a process the one of a snapshot. It keeps its actors while handlers run in it.
+func becomeProcess(w *world.Simulation, p *world.Process, own world.Process) {
+	own.W, own.Running = w, p.Running
+	if len(p.Running) > 0 {
+		own.Scheduler = p.Scheduler
+		own.Supervisor = p.Supervisor
+		own.Worker = p.Worker
+		own.Waits = p.Waits
+		if own.Waits != nil {
+			own.Waits.Set(own.Known)
+		}
+	}
+	*p = own
 }
 
 // hold gives a handler its messages: those of the queues, where they are still there.
@@ -188,11 +212,15 @@ func snapshotOf(letters []*world.Letter) []*world.Letter {
 
 func snapshotHistory(h *world.History) world.History {
 	c := *h
-	c.Received, c.Reported, c.Alerts, c.Requests = maps.Clone(h.Received), maps.Clone(h.Reported),
-		maps.Clone(h.Alerts), maps.Clone(h.Requests)
+	c.Received = maps.Clone(h.Received)
+	c.Reported = maps.Clone(h.Reported)
+	c.Alerts = maps.Clone(h.Alerts)
+	c.Requests = maps.Clone(h.Requests)
 	c.Meant = maps.Clone(h.Meant)
-	c.Holders, c.Counted, c.Verdicts, c.Cancels = maps.Clone(h.Holders), maps.Clone(h.Counted),
-		maps.Clone(h.Verdicts), maps.Clone(h.Cancels)
+	c.Holders = maps.Clone(h.Holders)
+	c.Counted = maps.Clone(h.Counted)
+	c.Verdicts = maps.Clone(h.Verdicts)
+	c.Cancels = maps.Clone(h.Cancels)
 	c.Answered, c.Decisions = maps.Clone(h.Answered), maps.Clone(h.Decisions)
 	c.Wakes, c.Alone = maps.Clone(h.Wakes), maps.Clone(h.Alone)
 	return c

@@ -286,7 +286,12 @@ func (m *Model) claimAnswer(i int) {
 	}
 	s.Attempt++
 	m.first(s)
-	s.State, s.Cause, s.NoEffect, s.ClaimedAt, s.Answers, s.Output = core.Waiting, m.cause, 0, m.Now, a, nil
+	s.State = core.Waiting
+	s.Cause = m.cause
+	s.NoEffect = 0
+	s.ClaimedAt = m.Now
+	s.Answers = a
+	s.Output = nil
 	s.WakeAt, s.Until = m.Now.Add(timeout), m.Now.Add(timeout)
 	if _, whole := wholeNeed(a); whole {
 		m.lookAtAnswers(i)

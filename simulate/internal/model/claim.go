@@ -187,7 +187,11 @@ func (m *Model) claimOne(i int, undo bool) {
 	s.Agent = m.route(i)
 	s.Attempt++
 	earlier(s)
-	s.Undo, s.State, s.LockedBy, s.Cause, s.NoEffect = undo, core.Processing, m.By, m.cause, 0
+	s.Undo = undo
+	s.State = core.Processing
+	s.LockedBy = m.By
+	s.Cause = m.cause
+	s.NoEffect = 0
 	timeout := d.Timeout
 	if undo {
 		s.State, timeout = core.Compensating, d.Undo.Timeout

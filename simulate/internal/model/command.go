@@ -210,7 +210,10 @@ func (m *Model) erase(c *message.Control) {
 		}
 		if s.Answers != nil {
 			a := *s.Answers
-			a.Who, a.NotSelf, a.Votes, s.Answers = nil, "", nil, &a
+			a.Who = nil
+			a.NotSelf = ""
+			a.Votes = nil
+			s.Answers = &a
 		}
 	}
 }
@@ -218,8 +221,14 @@ func (m *Model) erase(c *message.Control) {
 // leave takes the task out of its end.
 func (m *Model) leave(state core.State, why core.Why) {
 	t := m.T
-	t.ProcessState, t.Phase, t.Why, t.Ended, t.EndCause, t.EndSeq, t.EndCommand, t.ResendAt = state, "", why,
-		0, "", 0, 0, 0
+	t.ProcessState = state
+	t.Phase = ""
+	t.Why = why
+	t.Ended = 0
+	t.EndCause = ""
+	t.EndSeq = 0
+	t.EndCommand = 0
+	t.ResendAt = 0
 }
 
 // turn goes on with the undo: every wait ends (P9a), undo failures count anew.

@@ -122,7 +122,11 @@ func (m *Model) move(definition string) {
 		}
 	}
 	t.Attempts = kept
-	t.Steps, t.Removed, t.Definition, t.EndCause, m.Def = steps, gone, to.Hash, "", to
+	t.Steps = steps
+	t.Removed = gone
+	t.Definition = to.Hash
+	t.EndCause = ""
+	m.Def = to
 	switch { // P39
 	case !to.Tokens:
 		t.TokenKey = ""

@@ -198,7 +198,13 @@ func PastReturn(def *core.Definition, t *core.Task) bool {
 // end ends a claim or a wait.
 func (m *Model) end(s *core.Step, state core.State) {
 	earlier(s)
-	s.State, s.LockedBy, s.Cause, s.CompleteBy, s.StopBy, s.WakeAt, s.Progress = state, "", "", 0, 0, 0, nil
+	s.State = state
+	s.LockedBy = ""
+	s.Cause = ""
+	s.CompleteBy = 0
+	s.StopBy = 0
+	s.WakeAt = 0
+	s.Progress = nil
 	unheld(s)
 }
 
@@ -346,8 +352,13 @@ var endKinds = map[core.State]core.StatusKind{core.Processed: core.StatusComplet
 // enter is an end, or Error: what is to be reported, and by when (P11).
 func (m *Model) enter(state core.State, phase core.Phase) {
 	t := m.T
-	t.ProcessState, t.Phase, t.Ended, t.EndCause, t.EndSeq, t.EndCommand, t.ResendAt = state, phase, m.Now,
-		m.cause, 0, 0, 0
+	t.ProcessState = state
+	t.Phase = phase
+	t.Ended = m.Now
+	t.EndCause = m.cause
+	t.EndSeq = 0
+	t.EndCommand = 0
+	t.ResendAt = 0
 	if m.notifies(endKinds[state]) {
 		t.StatusSeq++
 		t.EndSeq = t.StatusSeq

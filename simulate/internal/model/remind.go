@@ -32,7 +32,10 @@ func (m *Model) remind(i int) bool {
 		return false
 	}
 	a := *s.Answers
-	a.Reminded, a.RemindedAt, a.Moved, s.Cause = max(int(n), a.Reminded+1), m.Now, false, m.cause
+	a.Reminded = max(int(n), a.Reminded+1)
+	a.RemindedAt = m.Now
+	a.Moved = false
+	s.Cause = m.cause
 	s.Answers = &a
 	m.Mails = append(m.Mails, reminder(m.Def, m.T, i, m.Now)...)
 	return true

@@ -54,7 +54,11 @@ func (m *Model) claimWait(i int) {
 	from, to, _ := m.spanOfWait(i)
 	s.Attempt++
 	m.first(s)
-	s.State, s.Cause, s.NoEffect, s.ClaimedAt, s.Until = core.Waiting, m.cause, 0, m.Now, to
+	s.State = core.Waiting
+	s.Cause = m.cause
+	s.NoEffect = 0
+	s.ClaimedAt = m.Now
+	s.Until = to
 	if m.Real != nil {
 		if at := m.realStep(i).Until; at >= from && at <= to {
 			s.Until = at

@@ -37,8 +37,11 @@ func Asking(beside bool) *core.Definition {
 // AskedFor has a call ask for the approval (P38).
 func AskedFor(d *core.Definition) *core.Definition {
 	ask := d.Steps[0]
-	ask.Name, ask.Agent, ask.Operation, ask.After, ask.Undo = "w-ask", "w-agent", "ask-w", d.Steps[2].After,
-		nil
+	ask.Name = "w-ask"
+	ask.Agent = "w-agent"
+	ask.Operation = "ask-w"
+	ask.After = d.Steps[2].After
+	ask.Undo = nil
 	d.Agents[ask.Agent] = d.Agents[d.Steps[0].Agent]
 	d.Steps[2].After, d.Steps[2].Answer.Ask = append(slices.Clone(ask.After), ask.Name), ask.Name
 	d.Steps = append(d.Steps, ask)

@@ -25,8 +25,13 @@ func Variants(def *core.Definition) (all []*core.Definition) {
 // extra is a step that a variant has and the workflow has not.
 func extra(of *core.StepDefinition) core.StepDefinition {
 	s := *of
-	s.Name, s.Operation, s.After, s.When, s.Undo, s.OnFailure, s.PointOfNoReturn = "extra", "do-extra", nil,
-		"", nil, core.OnFailureStop, false
+	s.Name = "extra"
+	s.Operation = "do-extra"
+	s.After = nil
+	s.When = ""
+	s.Undo = nil
+	s.OnFailure = core.OnFailureStop
+	s.PointOfNoReturn = false
 	if s.Answer != nil { // a call asks for one step
 		a := *s.Answer
 		a.Ask, a.Remind, s.Answer = "", 0, &a
@@ -84,8 +89,12 @@ func renamed(d *core.Definition) {
 			return
 		}
 		s := d.Steps[call]
-		s.Name, s.After, s.When, s.OnFailure, s.Undo, s.PointOfNoReturn = d.Steps[0].Name, d.Steps[0].After,
-			d.Steps[0].When, d.Steps[0].OnFailure, nil, false
+		s.Name = d.Steps[0].Name
+		s.After = d.Steps[0].After
+		s.When = d.Steps[0].When
+		s.OnFailure = d.Steps[0].OnFailure
+		s.Undo = nil
+		s.PointOfNoReturn = false
 		d.Steps[0] = s
 	}
 	d.Steps[0].After = append(slices.Clone(d.Steps[0].After), first.Name)

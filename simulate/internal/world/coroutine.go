@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// coroutine runs handlers, one after another: its stack has grown to what they need, and growing it
+// Coroutine runs handlers, one after another: its stack has grown to what they need, and growing it
 // anew for each of them would cost more than the switches.
-type coroutine struct {
+type Coroutine struct {
 	next func() (int64, bool)
 	stop func()
 	iv   *Invocation // at work; nil: idle
@@ -21,28 +21,28 @@ const ended = -1
 // what lies here when the last world ends is no leak.
 var idle struct {
 	sync.Mutex
-	all []*coroutine
+	all []*Coroutine
 }
 
 const mostIdle = 256
 
 // Hire gives a handler a coroutine.
-func Hire(iv *Invocation, body func(*Invocation)) *coroutine {
-	var c *coroutine
+func Hire(iv *Invocation, body func(*Invocation)) *Coroutine {
+	var c *Coroutine
 	idle.Lock()
 	if n := len(idle.all); n > 0 {
 		c, idle.all = idle.all[n-1], idle.all[:n-1]
 	}
 	idle.Unlock()
 	if c == nil {
-		c = &coroutine{}
+		c = &Coroutine{}
 		c.next, c.stop = iter.Pull(c.work)
 	}
 	c.iv, c.body = iv, body
 	return c
 }
 
-func (c *coroutine) work(yield func(int64) bool) {
+func (c *Coroutine) work(yield func(int64) bool) {
 	for {
 		c.iv.Yield = yield
 		c.body(c.iv)
@@ -54,7 +54,7 @@ func (c *coroutine) work(yield func(int64) bool) {
 }
 
 // Resume goes on until the handler waits, answering until when, or ends.
-func (c *coroutine) Resume() (until int64, more bool) {
+func (c *Coroutine) Resume() (until int64, more bool) {
 	if until, _ = c.next(); until != ended {
 		return until, true
 	}

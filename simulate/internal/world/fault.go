@@ -197,8 +197,16 @@ var Often = func() (n [CallCount]float64) {
 	for c := range n {
 		n[c] = 1
 	}
-	n[CallDo], n[CallUndo], n[CallTick], n[CallDue], n[CallAlert], n[CallDepth] = 8, 8, 5, 4, 8, 3
-	n[CallClock], n[CallForge], n[CallExpire], n[CallDeploy] = 100, 100, 100, 100
+	n[CallDo] = 8
+	n[CallUndo] = 8
+	n[CallTick] = 5
+	n[CallDue] = 4
+	n[CallAlert] = 8
+	n[CallDepth] = 3
+	n[CallClock] = 100
+	n[CallForge] = 100
+	n[CallExpire] = 100
+	n[CallDeploy] = 100
 	n[CallPoll] = 0.3
 	return n
 }()

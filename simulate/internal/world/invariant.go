@@ -119,21 +119,21 @@ var invariants = []Invariant{
 	{"bug", "no handler panics, no document is unreadable"},
 }
 
-// checks counts how often each invariant was looked at, at the invariants' places.
-type checks struct{ n []int }
+// Checks counts how often each invariant was looked at, at the invariants' places.
+type Checks struct{ n []int }
 
 // NewChecks returns counts of which all are zero.
-func NewChecks() checks { return checks{make([]int, len(invariants))} }
+func NewChecks() Checks { return Checks{make([]int, len(invariants))} }
 
 // Did counts one look at an invariant.
-func (c *checks) Did(name string) {
+func (c *Checks) Did(name string) {
 	if name != "" {
 		c.n[placeOf(name)]++
 	}
 }
 
 // Counted returns how often each invariant was looked at.
-func (c *checks) Counted() map[string]int {
+func (c *Checks) Counted() map[string]int {
 	all := make(map[string]int, len(invariants))
 	for i, n := range c.n {
 		if n > 0 {

@@ -50,7 +50,7 @@ type Invocation struct {
 	Dead    bool
 	Parked  bool
 	Yield   func(int64) bool
-	Routine *coroutine
+	Routine *Coroutine
 	Letters []*Letter       // that it handles
 	Handed  []port.Delivery // as they came
 	Direct  any             // or what it was asked for without a queue

@@ -108,7 +108,7 @@ type Simulation struct {
 	Held    map[int][]*Letter // of a snapshot: what the handlers hold that stood still, by their number
 
 	Stats
-	Checks    checks
+	Checks    Checks
 	Violation *Violation
 	Story     []Line
 	Tracing   bool

@@ -157,8 +157,10 @@ func chosen(only, by string) []mutants.Mutant {
 // byTest are the tests of verify/mutants/simulated that -by names.
 var byTest = map[string]string{"simulate": "TestMutant", "explore": "TestMutantExplored"}
 
-// real are the packages that a simulated run executes. The simulator has a store, queues and services of its own.
-var real = []string{"shared/core", "shared/engine", "shared/state", "functions/scheduler", "functions/supervisor",
+// real are the packages that a simulated run executes. The simulator has a store, queues and services of its
+// own.
+var real = []string{"shared/core", "shared/engine", "shared/state", "functions/scheduler",
+	"functions/supervisor",
 	"functions/agent/worker"}
 
 // simulated says what the simulator notices alone: with faults, also without any, and not at all. An

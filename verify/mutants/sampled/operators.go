@@ -107,24 +107,30 @@ func (f *finder) visit(n ast.Node) bool {
 			f.add("constant", n, n, other)
 		}
 	case *ast.CallExpr:
-		f.arguments(n)
-		if length, hinted := f.capacity(n); hinted {
-			for _, a := range length {
-				ast.Inspect(a, f.visit)
+		return f.call(n)
+	}
+	return true
+}
+
+// call looks into a call's arguments, except into words and capacities.
+func (f *finder) call(n *ast.CallExpr) bool {
+	f.arguments(n)
+	if length, hinted := f.capacity(n); hinted {
+		for _, a := range length {
+			ast.Inspect(a, f.visit)
+		}
+		return false
+	}
+	if f.wording(n) {
+		return false
+	}
+	if at, refuses := f.format(n); at >= 0 {
+		for i, e := range append([]ast.Expr{n.Fun}, n.Args...) {
+			if i-1 != at && !(refuses && (i > at || f.worded(e))) {
+				ast.Inspect(e, f.visit)
 			}
-			return false
 		}
-		if f.wording(n) {
-			return false
-		}
-		if at, refuses := f.format(n); at >= 0 {
-			for i, e := range append([]ast.Expr{n.Fun}, n.Args...) {
-				if i-1 != at && !(refuses && (i > at || f.worded(e))) {
-					ast.Inspect(e, f.visit)
-				}
-			}
-			return false
-		}
+		return false
 	}
 	return true
 }

@@ -24,8 +24,10 @@ import (
 
 // What a server says of itself becomes lines, what is wrong with what to do; and its clock is looked at.
 func TestDoctorOfAServer(t *testing.T) {
-	health, date, refusal, status := "", time.Duration(0),
-		`{"status":400,"code":"missing-field","detail":"orderId is missing"}`, http.StatusBadRequest
+	health := ""
+	date := time.Duration(0)
+	refusal := `{"status":400,"code":"missing-field","detail":"orderId is missing"}`
+	status := http.StatusBadRequest
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Date", time.Now().Add(date).UTC().Format(http.TimeFormat))
 		if r.URL.Path == "/v1/orders" && r.Method == http.MethodPost {

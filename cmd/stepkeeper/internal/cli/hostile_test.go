@@ -53,12 +53,24 @@ func TestHostileTextsArePrintedHarmlessly(t *testing.T) {
 	for end, state := range ends {
 		var task core.Task
 		poison(reflect.ValueOf(&task).Elem())
-		task.OrderID, task.Workflow, task.Definition, task.ReplyTo, task.Priority = "o-"+
-			strings.ToLower(string(end)), "order", "", "", ""
-		task.ProcessState, task.Phase, task.Parent, task.Unknown = end, core.Forward, nil, nil
+		task.OrderID = "o-" +
+			strings.ToLower(string(end))
+		task.Workflow = "order"
+		task.Definition = ""
+		task.ReplyTo = ""
+		task.Priority = ""
+		task.ProcessState = end
+		task.Phase = core.Forward
+		task.Parent = nil
+		task.Unknown = nil
 		task.Created, task.Ended = core.TimeOf(b.now), core.TimeOf(b.now)
 		s := task.Steps[0]
-		s.Name, s.State, s.Children, s.Unknown, s.First, s.Attempt = "charge", state, nil, nil, 1, 1
+		s.Name = "charge"
+		s.State = state
+		s.Children = nil
+		s.Unknown = nil
+		s.First = 1
+		s.Attempt = 1
 		answered := s
 		answered.Name, answered.State = "bought", core.Processed
 		s.Answers = nil

@@ -90,8 +90,11 @@ func TestUndoSaysWhatItWaitsFor(t *testing.T) {
 			"its undo waits until 12:01:03.000 (in 3.0s): then the undo of charge is asked for again"},
 	} {
 		task := *quiet
-		next.step.Name, next.step.Attempt, next.step.First, next.step.FirstAt, next.step.ClaimedAt = "charge",
-			2, 1, at, at
+		next.step.Name = "charge"
+		next.step.Attempt = 2
+		next.step.First = 1
+		next.step.FirstAt = at
+		next.step.ClaimedAt = at
 		task.Steps = []core.Step{next.step}
 		b.put(&task)
 		c.run(t, "show", "undoing").want(t, failure.OK, next.want)

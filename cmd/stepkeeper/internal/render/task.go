@@ -283,7 +283,8 @@ func MessageRow(m view.Message) []string {
 			notes = append(notes, Clean(text))
 		}
 	}
-	return []string{m.Way, Clean(what), cmp.Or(Clean(m.Peer), "-"), cmp.Or(of, "-"), cmp.Or(strings.Join(notes, ", "), "-")}
+	return []string{m.Way, Clean(what), cmp.Or(Clean(m.Peer), "-"), cmp.Or(of, "-"),
+		cmp.Or(strings.Join(notes, ", "), "-")}
 }
 
 // styleMoment shows in colour what matters: failures and ends; what is planned is faint.

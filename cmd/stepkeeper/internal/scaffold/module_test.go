@@ -67,7 +67,8 @@ func TestModules(t *testing.T) {
 		}
 	}
 	files, err := Module{Dir: odd}.files(filepath.Dir(odd), "example.com/shop", "1.26.0", agentModules)
-	if err != nil || !strings.Contains(string(files["go.mod"]), `=> "./a folder (1)"`) || len(files["go.sum"]) == 0 {
+	if err != nil || !strings.Contains(string(files["go.mod"]), `=> "./a folder (1)"`) ||
+		len(files["go.sum"]) == 0 {
 		t.Errorf("%v\n%s", err, files["go.mod"])
 	}
 	files, err = Module{Version: "v1.2.3"}.files(".", "example.com/shop", "1.26.0", agentModules)
