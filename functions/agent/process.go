@@ -66,6 +66,10 @@ func (s *settings) openLedger(ctx context.Context,
 		}
 		s.ledger = store
 		return func() { _ = store.Close() }, nil
+	case folder != "":
+		s.log.Warn(
+			"no ledger is opened, because the program lacks the option ledger.InFolder; requests of plain "+
+				"steps are refused", "variable", deployment.VarLedgerFolder)
 	}
 	return none, nil
 }
