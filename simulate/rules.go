@@ -4,7 +4,7 @@ package simulate
 type Covered struct {
 	Rule string   // "P1" to "P49"
 	By   []string // invariants that hold runs to it, by their names
-	Why  string   // for a rule that no invariant can look at: the argument
+	Why  string   // argument for a rule that no invariant can check
 }
 
 // Rules lists every rule of the protocol, with the invariants that hold runs to it.
@@ -31,7 +31,7 @@ var rules = []Covered{
 	{"P16", []string{"P16", "17", "13"}, ""},
 	{"P17", []string{"P17", "6"}, ""},
 	{"P18", []string{"P18", "3"}, ""},
-	{"P19", []string{"P15", "P16", "P19"}, ""}, // what a reply, or an overdue step, leads to holds the policy
+	{"P19", []string{"P15", "P16", "P19"}, ""}, // the checks of replies and overdue steps include the policy
 	{"P20", []string{"P20", "P15", "9"}, ""},
 	{"P21", []string{"P21", "11"}, ""},
 	{"P22", []string{"P22"}, ""},

@@ -24,11 +24,11 @@ type Report struct {
 	OrdersPerS   float64            `json:"orders_per_s"` // per core
 	FaultsByKind map[string]int     `json:"faults"`       // injected
 	Cells        map[string]int     `json:"cells"`        // site × fault: how often
-	CellCount    int                `json:"cells_in_all"` // that can exist with these faults
+	CellCount    int                `json:"cells_in_all"` // cells that can exist with these faults
 	Invariants   map[string]int     `json:"invariants"`   // how often each was looked at
-	Ends         map[core.State]int `json:"ends"`         // of the orders
+	Ends         map[core.State]int `json:"ends"`         // orders by the state of their end
 	Violation    *Violation         `json:"violation,omitempty"`
-	Seed         uint64             `json:"seed,omitempty"` // that found it
+	Seed         uint64             `json:"seed,omitempty"` // seed that found the violation
 	Tape         *Tape              `json:"tape,omitempty"` // shrunk
 	Story        []Line             `json:"-"`
 }

@@ -13,9 +13,9 @@ type Matrix struct {
 	Scenes  int
 	Runs    int
 	Cells   map[Cell]int // how often each was hit
-	Missing []Cell       // that can exist and were not hit
-	Absent  []Absent     // that cannot exist
-	Wrong   []Absent     // that cannot exist, and were hit
+	Missing []Cell       // cells that can exist and were not hit
+	Absent  []Absent     // cells that cannot exist
+	Wrong   []Absent     // cells that were hit although they cannot exist
 	Places  []Place      // every fault at every single call of every scenario
 	Broken  []Broken
 	Hits    [world.FaultCount]int

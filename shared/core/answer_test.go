@@ -125,7 +125,7 @@ func TestAnEventThatDoesNotFit(t *testing.T) {
 	}
 	wrong := answered(2, "shop", `7`)
 	wrong.Round = 5
-	for range 30 { // what is left of the reserve by an order with a shorter ID
+	for range 30 { // An order with a shorter ID leaves part of the reserve.
 		limit.Limit -= 40
 		if dec := try(wrong); len(dec.Verdict.Reason) < 60 {
 			return

@@ -60,7 +60,7 @@ func (c *Children) output(collect bool) json.RawMessage {
 			}
 		}
 	}
-	b, _ := json.Marshal(out) // of valid JSON, and numbers
+	b, _ := json.Marshal(out) // valid JSON and numbers cannot fail
 	return b
 }
 

@@ -54,15 +54,15 @@ type deciding struct {
 	cause      string
 	supervisor bool   // decided by the Supervisor: claims nothing, sends no request (P16)
 	ended      bool   // it entered an end, or Error
-	endSteps   []Step // as they stood then
+	endSteps   []Step // copy of the steps at that moment
 	changed    bool   // although the event itself was refused: its verdict is stored
 	effects    []Effect
 	verdict    *Verdict
-	from       Sender                  // of the command
+	from       Sender                  // sender of the command
 	number     int                     // command number that the event carries, or noNumber
-	items      map[int]json.RawMessage // of the list of step itemsOf, as far as they are needed
+	items      map[int]json.RawMessage // needed items of the list of step itemsOf
 	itemsOf    int
-	asked      bool // by its parent: where it is at an end, that is sent again
+	asked      bool // The parent asked: a child at an end reports it again.
 	err        error
 }
 

@@ -71,7 +71,7 @@ type Definition struct {
 	byName    map[string]int // set by Link
 	after     [][]int
 	ancestors [][]int
-	asks      []int // of a call that asks for an answer, its step; -1 of every other
+	asks      []int // step of the answer that a call asks for; -1 for every other step
 }
 
 // AgentDefinition is what the core must know of an agent.
@@ -134,7 +134,7 @@ type Wait struct {
 // and hold nothing of the order: they stand in alerts, statuses and logs.
 type Fail struct {
 	Code    string `json:"code"`    // short and stable, see StepError
-	Message string `json:"message"` // for people, at most MaxMessage bytes
+	Message string `json:"message"` // text for people, at most MaxMessage bytes
 }
 
 // Each is a step of child tasks: one for each element of the list that the step's input evaluates to or,
@@ -154,9 +154,9 @@ type Each struct {
 
 // Bounds of child tasks (P40).
 const (
-	MaxChildren    = 10_000   // of a step
-	MaxConcurrency = 100      // of a step
-	MaxChildDepth  = 3        // of workflows in workflows
+	MaxChildren    = 10_000   // per step
+	MaxConcurrency = 100      // per step
+	MaxChildDepth  = 3        // depth of workflows within workflows
 	MaxChildOrder  = 48 << 10 // bytes of a child's order
 	MaxCollected   = 16 << 10 // bytes of all that a step collects
 	maxFailedAt    = 20
@@ -190,7 +190,7 @@ type Answer struct {
 	// name of the call before it that asks for the answer (P38); no expression sees it
 	Ask    string   `json:"ask,omitempty"`
 	Event  string   `json:"event,omitempty"`  // name of the outside event; "": an approval
-	Values []string `json:"values,omitempty"` // what an approval may be answered with
+	Values []string `json:"values,omitempty"` // allowed answers to an approval
 	// JSON Schema of an event's value; absent: any value
 	Schema json.RawMessage `json:"schema,omitempty"`
 	// expression over the value: true is the step's permanent failure
@@ -208,14 +208,14 @@ type Question struct {
 	Question string          `json:"question,omitempty"`
 	Show     json.RawMessage `json:"show,omitempty"`
 	Need     *int            `json:"need,omitempty"`    // how many people must give the same value; absent: 1
-	Who      []string        `json:"who,omitempty"`     // who may answer; absent: everyone
-	NotSelf  *string         `json:"notSelf,omitempty"` // who may not answer
+	Who      []string        `json:"who,omitempty"`     // people who may answer; if absent, everyone may
+	NotSelf  *string         `json:"notSelf,omitempty"` // person who may not answer
 	Timeout  string          `json:"timeout,omitempty"` // like "48h" or "7d"; absent: that of the definition
 }
 
 // Bounds of answers, in bytes where they are no numbers.
 const (
-	MaxVoters      = 32      // of a round, and of the list of who may answer
+	MaxVoters      = 32      // voters of a round, and people in Who
 	MaxAnswerBy    = 128     // the name of a person
 	MaxAnswerValue = 8 << 10 // the value of an event
 	MaxApproval    = 64      // a value of an approval
@@ -244,7 +244,7 @@ type Schedule struct {
 	// five fields, or @hourly, @daily, @weekly, @monthly, @yearly
 	Cron    string  `json:"cron"`
 	Zone    string  `json:"zone,omitempty"` // IANA name; "": UTC
-	Overlap Overlap `json:"overlap"`        // what happens where the order before has not ended
+	Overlap Overlap `json:"overlap"`        // policy if the previous order has not ended
 	// how late a start may be, as after an outage; later ones are skipped
 	CatchUp Duration `json:"catchUp"`
 	// a JSON object: the order, but for its field scheduledTime
@@ -274,7 +274,7 @@ func (r Retry) Budget() int { return r.MaxFailures + r.ExtendedRounds }
 type Backoff struct {
 	Initial    Duration `json:"initial"`
 	Max        Duration `json:"max"`
-	Multiplier float64  `json:"multiplier"` // at least 1
+	Multiplier float64  `json:"multiplier"` // factor of at least 1
 	Jitter     float64  `json:"jitter"`     // 0 to 1
 }
 
@@ -298,12 +298,12 @@ type Environment struct {
 	Outputs map[string]json.RawMessage
 	// codes of those of these steps that failed, and that the order goes on without (P42)
 	Failures map[string]string
-	Value    json.RawMessage // of an answer; only seen by Answer.Refuse
+	Value    json.RawMessage // value of an answer; only Answer.Refuse sees it
 	// Token makes a token of an answer to a step, for a person or for anyone (P39). Only where
 	// Definition.Tokens is set.
 	Token func(step, person string) (string, error)
-	Item  json.RawMessage // of the list of an Each; only seen by Each.Order
-	Index int             // of Item
+	Item  json.RawMessage // item of the list of an Each; only Each.Order sees it
+	Index int             // index of Item
 }
 
 // Expressions evaluates the templates and conditions of one Definition. It must be a pure

@@ -184,7 +184,7 @@ type desk struct {
 	def    *core.Definition
 	order  []byte
 	submit core.Submitted
-	task   *core.Task // as stored
+	task   *core.Task // task as stored
 	now    core.Time
 	by     string
 	waits  map[string]core.Duration

@@ -80,7 +80,7 @@ type Status struct {
 	Until    Time            `json:"until,omitzero"`    // undoing: when the undo request is sent
 	Percent  int             `json:"percent,omitempty"` // progress
 	Note     string          `json:"note,omitempty"`    // progress
-	Output   json.RawMessage `json:"output,omitempty"`  // of the step, or the workflow
+	Output   json.RawMessage `json:"output,omitempty"`  // output of the step or of the workflow
 	Code     string          `json:"code,omitempty"`
 	Message  string          `json:"message,omitempty"`
 	Notes    []string        `json:"notes,omitempty"` // received: what of the submission has no effect
@@ -89,7 +89,7 @@ type Status struct {
 	CommandID string        `json:"commandId,omitempty"` // command-refused
 	By        string        `json:"by,omitempty"`        // closed: who closed it
 	Reason    string        `json:"reason,omitempty"`    // closed: why
-	Steps     []StepSummary `json:"steps,omitempty"`     // at an end
+	Steps     []StepSummary `json:"steps,omitempty"`     // steps of a final status
 }
 
 // StepSummary is one step in a final status.
@@ -114,7 +114,7 @@ type RaiseAlert struct {
 	Phase    Phase    `json:"phase"`
 	Undone   bool     `json:"undone,omitempty"` // it was undone, and waits for nothing
 	Step     string   `json:"step,omitempty"`
-	Attempts int      `json:"attempts,omitempty"` // of the step
+	Attempts int      `json:"attempts,omitempty"` // attempts of the step
 	FirstTry Time     `json:"firstTry,omitzero"`  // when the step was claimed first in this run, and last
 	LastTry  Time     `json:"lastTry,omitzero"`
 	Key      string   `json:"key,omitempty"` // idempotency key of the step (P2)
@@ -131,7 +131,7 @@ type EraseContent struct{ OrderID, Hash string }
 type Accepted struct {
 	Resubmit bool `json:"resubmit"`
 	Undo     bool `json:"undo"`
-	Resolve  bool `json:"resolve"` // of the step that caused it
+	Resolve  bool `json:"resolve"` // accepts Resolve of the step that caused the Error
 }
 
 func (SendRequest) effect()  {}
@@ -147,7 +147,7 @@ func (EraseContent) effect() {}
 type Decision struct {
 	Task    *Task    // the next task; the one given where nothing changed
 	Changed bool     // it must be committed, on the version of the task given
-	Effects []Effect // to send after the commit, in this order; also where nothing changed (re-emission, P12)
+	Effects []Effect // messages to send after the commit, in this order; may be set if nothing changed (P12)
 	// Settles says that Effects hold the whole final status and alert of the present end: the handler that
 	// sent all of them commits Settled(task) afterwards (P11).
 	Settles bool

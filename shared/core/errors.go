@@ -22,8 +22,8 @@ const CodeUnknownTask = "unknown-task"
 // Refusal is the answer to the sender of an event that must not be carried out.
 type Refusal struct {
 	Code  string // short and stable: "other-content", "unknown-task" …
-	Field string // of the submission, "" where it is none of them
-	Text  string // what happened, to what, what to do
+	Field string // field of the submission; "" if the fault is in none of them
+	Text  string // text that states what happened, to what, and what to do
 }
 
 func (r *Refusal) Error() string { return r.Text }

@@ -40,10 +40,10 @@ type Reply struct {
 	Attempt    int
 	Operation  Operation
 	Outcome    Outcome
-	Output     json.RawMessage // of done
-	Code       string          // of failed and retry-later, see StepError
+	Output     json.RawMessage // output of a done reply
+	Code       string          // code of a failed or retry-later reply, see StepError
 	Message    string
-	RetryAfter Duration // of retry-later: the service asked for at least this wait; 0: none
+	RetryAfter Duration // least wait that the service asked for with retry-later; 0 means none
 	// of failed and retry-later of a point of no return: its key has had no effect and will have none by this
 	// attempt (P22a)
 	NoEffect bool
@@ -90,7 +90,7 @@ type Sender struct{ By, Reason string }
 // Cancel asks to stop and undo an order (P17).
 type Cancel struct {
 	OrderID string
-	ID      string // of the command
+	ID      string // ID of the command
 	Run     int
 	Sender
 }
@@ -108,7 +108,7 @@ type Resubmit struct {
 	Command  int
 	Deadline Time    // zero removes the deadline
 	To       *Target // nil: it stays at the definition that it pins (P49)
-	Step     string  // that gets another Input (P51); "": none
+	Step     string  // step that gets another Input (P51); "" if no step does
 	Input    json.RawMessage
 	Sender
 }
@@ -119,7 +119,7 @@ type Resolve struct {
 	Command int
 	Step    string
 	Fact    Fact
-	Output  json.RawMessage // what the step returned; nil if that is not stated
+	Output  json.RawMessage // output of the step; nil if the operator did not state it
 	Sender
 }
 
@@ -159,8 +159,8 @@ type Answered struct {
 	ID    string
 	Run   int
 	Step  string
-	Name  string // of the event
-	Round int    // of the step, from 1; 0 with Name
+	Name  string // name of the event
+	Round int    // round of the step, from 1; 0 with Name
 	Value json.RawMessage
 	By    string
 	Note  string // why, in the words of who answers
@@ -179,14 +179,14 @@ const (
 // AskChild is what a step asks of a child task (P41): an effect of the parent's decision, and the event of
 // the child. It always holds all of the child, which may not know any other.
 type AskChild struct {
-	OrderID     string          `json:"task"` // of the child
+	OrderID     string          `json:"task"` // ID of the child
 	Parent      Parent          `json:"parent"`
 	Ask         ChildAsk        `json:"ask"`
 	Workflow    string          `json:"workflow"`
 	Definition  string          `json:"definition"` // hash
 	Priority    string          `json:"priority,omitempty"`
 	Order       json.RawMessage `json:"order"`
-	ContentHash string          `json:"-"` // of the order, set by the actor that stores it
+	ContentHash string          `json:"-"` // hash of the order, set by the actor that stores it
 	// definition named by Definition, set by the actor if an undone child has another one
 	To *Definition `json:"-"`
 }
@@ -207,7 +207,7 @@ const (
 type ChildEnded struct {
 	Parent  Parent          `json:"parent"`
 	State   ChildState      `json:"state"`
-	Output  json.RawMessage `json:"output,omitempty"` // of the child's workflow
+	Output  json.RawMessage `json:"output,omitempty"` // output of the child's workflow
 	Code    string          `json:"code,omitempty"`   // why it has not come to its end forward
 	Message string          `json:"message,omitempty"`
 }
@@ -244,10 +244,10 @@ func (ChildEnded) event()     {}
 // At is the context of a decision: the time, the instance, and what it has measured.
 type At struct {
 	Now   Time
-	By    string              // for LockedBy
-	Waits map[string]Duration // by agent: how long requests wait in its queue (P32)
+	By    string              // instance that decides, recorded in LockedBy
+	Waits map[string]Duration // queue wait of each agent's requests (P32)
 	// by agent: how long its queue is, given as a wait, where a step may choose it (P44); may lack any
 	Queues    map[string]Duration
-	SizeLimit SizeLimit // of the document that the decision is stored in
-	Tokens    Tokens    // of answers (P39); nil: there is no key
+	SizeLimit SizeLimit // limit of the document that stores the decision
+	Tokens    Tokens    // tokens of answers (P39); nil if there is no key
 }

@@ -22,7 +22,7 @@ type household struct {
 	tasks  map[string]*core.Task
 	orders map[string]json.RawMessage
 	bag    []letter
-	losses int // that may still happen
+	losses int // losses that may still happen
 
 	refused  map[string]bool // keys whose do the service refuses
 	standing map[string]bool // keys whose do has an effect

@@ -102,7 +102,7 @@ func TestAnInputThatFailsAtAnotherAttempt(t *testing.T) {
 			broken := false
 			d.def.Expr = &expressions{input: map[int]func(core.Environment) (json.RawMessage, error){
 				0: func(core.Environment) (json.RawMessage, error) {
-					if broken { // as by a definition that the task was moved to
+					if broken { // like the expression of a definition that the task was moved to
 						return nil, errors.New("no such field")
 					}
 					return nil, nil

@@ -23,9 +23,9 @@ type kind interface {
 
 // prepared is what a claim needs.
 type prepared struct {
-	input    json.RawMessage // of a call
-	wakeAt   Time            // of a wait, or an answer
-	answers  *Answers        // of an answer
+	input    json.RawMessage // input of a call
+	wakeAt   Time            // end of a wait, or of the time for an answer
+	answers  *Answers        // answers to a step that waits for them
 	children int             // how many there are to be
 	atOnce   bool            // it ends with its claim
 }

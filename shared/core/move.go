@@ -35,7 +35,7 @@ func (r *deciding) moveCommand(_ int, ev Event) (string, error) {
 	}
 	r.accept(e.ID, "move", "")
 	r.askOn()
-	r.advance() // where the task goes forward
+	r.advance() // no effect unless the task goes forward
 	return "", nil
 }
 

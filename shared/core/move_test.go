@@ -167,7 +167,7 @@ func TestDifferencesAreNamed(t *testing.T) {
 // A task that is moved keeps what was done, in the new order, and attempts go on where a name returns (P1).
 func TestMoveRebuildsTheSteps(t *testing.T) {
 	d := moving(t)
-	d.task.Steps[2].Attempt = 2 // of an earlier run
+	d.task.Steps[2].Attempt = 2 // attempts of an earlier run
 	old := d.def
 	without := target("one", step("a"), step("b", after("a")))
 	dec, err := core.Decide(d.def, d.order, d.task,

@@ -98,7 +98,7 @@ type span struct{ start, end int }
 // nextToken finds the first token from a place on: a key's ID of eight hexadecimal digits, a dot, the claims,
 // a dot, and the MAC, or what is left of it. It reads each character at most twice.
 func nextToken(text []byte, from int, isJSON bool) span {
-	var digits [maxKeyID]int // where the last hexadecimal digits in a row begin
+	var digits [maxKeyID]int // starts of the last consecutive hexadecimal digits
 	// how many there are; and where digits may begin that were read as the end of an escape
 	row, plain := 0, from
 	for i := from; i < len(text); {

@@ -297,7 +297,7 @@ type hold struct {
 	since   Time     // its first one
 	polling Time     // the first not-yet of the poll that it belongs to; 0: none
 	most    Duration // how long it may last
-	over    string   // what it means that it has lasted for longer
+	over    string   // message of the failure if it lasts longer
 }
 
 // holdOf is the row that a reply belongs to. What the agent could not ask does not end a poll, and has its

@@ -17,8 +17,8 @@ import (
 // free beside them. Texts of failures need no place of their own: they are cut where it is needed
 // (makeRoom). So an event always finds room for what it must store.
 type SizeLimit struct {
-	Limit int             // of a document, in bytes
-	Size  func(*Task) int // of a task's document, in bytes; a pure function
+	Limit int             // limit of a document, in bytes
+	Size  func(*Task) int // size of a task's document in bytes; a pure function
 	// Inline is the longest order that stands in its task's document, in bytes. The zero value means
 	// InlineOrder of its definition.
 	Inline int
@@ -81,11 +81,11 @@ func (m SizeLimit) surelyFits(def *Definition, t *Task, output json.RawMessage) 
 }
 
 const (
-	maxCount = 1<<63 - 1  // of a counter of the task
+	maxCount = 1<<63 - 1  // largest value of a counter of the task
 	manyOf   = 10_000_000 // more than a step's counters reach
-	maxCode  = 128        // of a failure, in bytes
-	cutCode  = 32         // what is kept of a code when texts are cut
-	maxName  = 32         // of an instance, in bytes
+	maxCode  = 128        // longest code of a failure, in bytes
+	cutCode  = 32         // bytes of a code that remain when texts are cut
+	maxName  = 32         // longest name of an instance, in bytes
 
 	// roughHeader and roughStep are more than the document's own words take, so that most decisions
 	// need not measure.
@@ -168,7 +168,7 @@ func longest(def *Definition, t *Task) *Task {
 	}
 	c.Parent = &Parent{OrderID: strings.Repeat("x", MaxID), Run: manyOf, Step: strings.Repeat("x", MaxID),
 		Index: MaxChildren, Attempt: manyOf}
-	name := t.EndStep // of an earlier definition, perhaps (P49)
+	name := t.EndStep // may name a step of an earlier definition (P49)
 	if len(t.UndoneFor.Step) > len(name) {
 		name = t.UndoneFor.Step
 	}
@@ -238,7 +238,7 @@ func longestStep(t *Task, d *StepDefinition, s *Step, cause string, reported boo
 	if d.MaxDuration > 0 || s.Progress != nil {
 		c.Progress = &StepProgress{Percent: 100, Note: strings.Repeat("\x00", MaxNote), At: far}
 	}
-	if d.Undo != nil || s.Undo { // as the present definition says, or an earlier one (P49)
+	if d.Undo != nil || s.Undo { // the present definition or an earlier one has an undo (P49)
 		c.Undo, c.UndoFailures = true, manyOf
 	}
 	if d.OnFailure == OnFailureContinue || s.FailureCode != "" {

@@ -74,7 +74,7 @@ type story struct {
 	kept core.Duration // how long the services remember keys; 0: for ever
 	out  strings.Builder
 
-	answers int // that were given
+	answers int // number of answers given so far
 }
 
 func (s *story) printf(format string, args ...any) { fmt.Fprintf(&s.out, format+"\n", args...) }
@@ -197,7 +197,7 @@ func (s *story) step(name string, opts map[string]string) {
 			s.kept = s.span(v)
 		case "queue":
 			d.MaxQueueTime = s.span(v)
-		case "timeout": // of an answer it is its own
+		case "timeout": // An answer has its own timeout.
 			if d.Answer == nil {
 				d.Timeout = s.span(v)
 			}
@@ -209,7 +209,7 @@ func (s *story) step(name string, opts map[string]string) {
 			d.OnFailure = core.OnFailureStop
 		case "continue":
 			d.OnFailure = core.OnFailureContinue
-		case "when-failed": // of a step before it
+		case "when-failed": // v names an earlier step
 			d.When = "steps." + v + ".failed"
 			s.expr.when[i] = func(env core.Environment) (bool, error) { return env.Failures[v] != "", nil }
 		case "no-undo":
@@ -421,7 +421,7 @@ func (s *story) parse(kind string, words []string, opts map[string]string) core.
 			ev.Code, ev.Message = opts["code"], "it was undone"
 		}
 		return ev
-	case "parent": // what it asks, and its attempt
+	case "parent": // its words are the ask and the attempt
 		return core.AskChild{OrderID: orderID, Parent: core.Parent{OrderID: "p",
 			Step: cmp.Or(opts["step"], "each"), Index: 3, Attempt: s.number(words[1])},
 			Ask: core.ChildAsk(words[0]), Workflow: "test", Definition: s.def.Hash, ContentHash: "c0ffee"}

@@ -43,10 +43,10 @@ const (
 // replaces. Values are treated as immutable once they were returned by Decide.
 type Task struct {
 	OrderID    string
-	Version    int64 // of the stored document; set by the actor that commits (P8)
+	Version    int64 // version of the stored document, set by the actor that commits (P8)
 	Workflow   string
 	Definition string // hash
-	TokenKey   string // of the tokens in its inputs (P39); "": it has none
+	TokenKey   string // key ID of the tokens in its inputs (P39); "" if it has no tokens
 	// hash of the submission, under which its order is kept apart, or was before it was erased; "" if Order
 	// holds it
 	ContentHash string
@@ -55,7 +55,7 @@ type Task struct {
 	Order        json.RawMessage
 	Priority     string
 	ReplyTo      string  // logical name, "" for none
-	Parent       *Parent // of a child (P41); nil for an order that was submitted
+	Parent       *Parent // parent of a child (P41); nil for an order that was submitted
 	ProcessState State
 	Phase        Phase // while in Error
 	Why          Why   // while Compensating and after
@@ -70,17 +70,17 @@ type Task struct {
 	CancelAsked bool
 	Hops        int // forward claims since the last command (P23)
 	StatusSeq   int // sequence number of the last status message
-	StartSeq    int // that of the last "started", 0 where none was due
+	StartSeq    int // sequence number of the last "started"; 0 if none was due
 	StartCause  string
 	StartAt     Time   // when the run began, or was taken up again; zero: Created
-	EndSeq      int    // that of the status for the present end, or Error
-	EndCause    string // what led to it (P4)
+	EndSeq      int    // sequence number of the status for the present end or Error
+	EndCause    string // cause of the present end or Error (P4)
 	EndCode     string // short and stable
 	EndText     string // why, for people: the error, or the failure of the output expression
 	EndStep     string // the step that caused it, "" for none
 	// in Error (undo), and Closed after it: why it is undone, which the other three say otherwise
 	UndoneFor UndoReason
-	Closing   *Closing // of a Closed task
+	Closing   *Closing // closing of a Closed task; nil for every other task
 	Erased    *Erasure // nil if the task has its content (P52)
 	// Command when it entered Error: what the alert names, also when it is emitted again (P12)
 	EndCommand  int
@@ -96,7 +96,7 @@ type Task struct {
 	Attention bool
 	// attempts of steps that a Move has removed, should their names return (P1, P49)
 	Removed map[string]int
-	Steps   []Step                     // in the order of the definition
+	Steps   []Step                     // steps in the order of the definition
 	Unknown map[string]json.RawMessage // fields of a newer minor version, kept
 }
 
@@ -111,23 +111,23 @@ type Step struct {
 	Undo       bool   // the current attempt is an undo
 	First      int    // order of its first claim in this run; 0: not attempted in it (P7)
 	FirstAt    Time   // when that was, once there was another claim; see FirstClaim
-	Cause      string // of the current claim (P4)
+	Cause      string // cause of the current claim (P4)
 	ClaimedAt  Time
 	CompleteBy Time // see P9a
-	StopBy     Time // of the current attempt (P6)
+	StopBy     Time // stopBy of the current attempt (P6)
 	WakeAt     Time // end of a wait (P9a)
 	// end of a wait, or of the time for an answer, as the last claim has fixed it; kept when that is over
 	Until        Time
 	QuietBy      Time     // latest stopBy of the earlier do attempts in this run; see Quiet
 	UndoStopBy   Time     // latest stopBy of the earlier undo attempts in this run; see LastStop
-	Allowance    Duration // of the last claim, doubled by a backlog; 0 once the step is Processed (P32)
+	Allowance    Duration // allowance of the last claim, doubled by a backlog; 0 once Processed (P32)
 	Queued       Duration // time in the queue handed back uncounted so far (P32)
 	FailureCount int
 	UndoFailures int
 	FinishedAt   Time // when it became Processed
-	FinishSeq    int  // of the "step finished" status
+	FinishSeq    int  // sequence number of the "step finished" status
 	FinishCause  string
-	EndState     State // what the task's Error found it in, once it is in another state: for the status (P12)
+	EndState     State // State when the task entered Error, if the step has left it; for the status (P12)
 	Output       json.RawMessage
 	// since when it is proven that no attempt has had an effect (P22a); zero: it is not, or a new claim took
 	// it back
@@ -138,16 +138,16 @@ type Step struct {
 	Resolved    *Resolved
 	// the input that an operator gave it in this run (P51); nil: the definition's counts
 	Corrected *Corrected
-	Progress  *StepProgress // what the present attempt reported last (P43)
-	Answers   *Answers      // of a step that is answered from outside
-	Children  *Children     // of a step of child tasks
+	Progress  *StepProgress // last report of the present attempt (P43)
+	Answers   *Answers      // answers to a step that waits for them; nil for every other step
+	Children  *Children     // children of a step of child tasks; nil for every other step
 	Unknown   map[string]json.RawMessage
 }
 
 // StepProgress is what an attempt reported last (P43).
 type StepProgress struct {
 	Percent int    `json:"percent" doc:"0 to 100"`
-	Note    string `json:"note,omitempty"` // at most MaxNote bytes
+	Note    string `json:"note,omitempty"` // free text, at most MaxNote bytes
 	At      Time   `json:"at" doc:"when it was stored; at most every 30 s"`
 }
 
@@ -156,8 +156,8 @@ type Parent struct {
 	OrderID string `json:"task"`
 	Run     int    `json:"run"`
 	Step    string `json:"step"`
-	Index   int    `json:"index"`   // of the item in the step's list, from 0
-	Attempt int    `json:"attempt"` // of the step: the highest that has asked something of the child
+	Index   int    `json:"index"`   // index of the item in the step's list, from 0
+	Attempt int    `json:"attempt"` // highest attempt of the step that asked something of the child
 }
 
 // Children is what a step keeps of its child tasks (P40). Nothing of it grows with their number but Results,
@@ -189,14 +189,14 @@ type Collected struct {
 // OpenChild is a child that was asked for something and has not ended.
 type OpenChild struct {
 	Index int    `json:"index"`
-	Cause string `json:"cause"` // what led to its request (P4)
+	Cause string `json:"cause"` // cause of its request (P4)
 	// ChildError: it has stopped; ChildClosed, ChildExpired: it cannot be undone any more
 	State string `json:"state,omitempty"`
 }
 
 // Answers is what a step keeps of the answers to it (P35, P36). What was decided is the step's output.
 type Answers struct {
-	Round    int      `json:"round"`              // from 1; a decided step that is asked again is in the next
+	Round    int      `json:"round"`              // current round, from 1; each repeated question starts one
 	Need     int      `json:"need,omitempty"`     // 0 before its claim
 	Who      []string `json:"who,omitempty"`      // people who may answer; empty means everyone
 	NotSelf  string   `json:"notSelf,omitempty"`  // person who may not answer
@@ -237,7 +237,7 @@ const (
 // StepError is the last failure of a step, for people.
 type StepError struct {
 	Code    string `json:"code"`    // short and stable: "timeout", "http-422", "expression" …
-	Message string `json:"message"` // at most MaxMessage bytes, see TrimMessage
+	Message string `json:"message"` // text of at most MaxMessage bytes, see TrimMessage
 	At      Time   `json:"at"`
 	Attempt int    `json:"attempt,omitempty"`
 	// Since is when the step was first handed back uncounted because its agent made no call that could have
@@ -262,13 +262,13 @@ const maxAttempts = 16
 // not kept.
 type Attempt struct {
 	Step    string
-	Number  int // of the claim (P1), so that the step and it are one attempt of the task
+	Number  int // number of the claim (P1); with Step it identifies the attempt
 	Undo    bool
-	Agent   string // where it is another one than the pinned definition names, or names first (P44, P49)
+	Agent   string // agent, unless it is the first one of the pinned definition (P44, P49)
 	Began   Time
 	Ended   Time
 	Outcome Outcome // failed, retry-later, overdue or superseded
-	Code    string  // at most cutCode bytes; "" of what was superseded
+	Code    string  // code of at most cutCode bytes; "" if superseded
 }
 
 // Outcomes of an attempt that no reply has ended.
@@ -328,7 +328,7 @@ type Verdict struct {
 	Command  string `json:"command"`
 	Accepted bool   `json:"accepted"`
 	Reason   string `json:"reason,omitempty"`
-	By       string `json:"by,omitempty"`   // who sent the command
+	By       string `json:"by,omitempty"`   // sender of the command
 	Note     string `json:"note,omitempty"` // why it was sent, in the sender's words
 	At       Time   `json:"at"`
 }

@@ -6,7 +6,7 @@ import "errors"
 type TokenOf struct {
 	Run    int
 	Step   string
-	Person string // who answers with it; "": each who has it
+	Person string // person who may answer with it; "" means everyone who has the token
 }
 
 // Tokens computes and reads the tokens of answers (P39): the same arguments give the same token. It holds the

@@ -48,7 +48,7 @@ func TestH3StartedAgainItHasNewKeys(t *testing.T) {
 	if key := requests(dec.Effects)[0].Key; key != "o1/1/a" || d.task.Run != 1 || first.Attempt != 1 {
 		t.Errorf("key %q, run %d", key, d.task.Run)
 	}
-	d.ignored(done("a", 1)) // of the first run
+	d.ignored(done("a", 1)) // a late reply of the first run
 }
 
 // H4. Broken by: resume raises Run.
@@ -173,7 +173,7 @@ func TestH12ForgottenKeyIsNotAskedAgain(t *testing.T) {
 	d.refused(core.Resubmit{ID: "r1", Command: 0})
 	d.decide(core.Resolve{ID: "r2", Command: 0, Step: "a", Fact: core.NotHappened})
 	d.expect(d.decide(core.Resubmit{ID: "r3", Command: 1}).Effects, "Processing: a Processing/2", "do a/2")
-	d.decide(failed("a", 2)) // in doubt once more
+	d.decide(failed("a", 2)) // The step is in doubt once more.
 	d.wait(2 * core.Day)
 	d.refused(core.Resubmit{ID: "r4", Command: 2})
 }

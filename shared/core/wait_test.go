@@ -97,8 +97,8 @@ func TestAMovedWaitShowsWhatCounts(t *testing.T) {
 	const first, second = "2026-11-21T14:00:00Z", "2026-11-22T14:00:00Z"
 	for _, x := range []struct {
 		name, until string
-		spread      core.Duration // of the new definition; the old one has 10 minutes
-		stored      bool          // what is shown is the stored time, and not the expression's
+		spread      core.Duration // spread of the new definition; the old one has 10 minutes
+		stored      bool          // shows the stored time instead of the expression's
 	}{
 		{"the same until and spread", first, 10 * core.Minute, false},
 		{"another until", second, 10 * core.Minute, true},

@@ -105,7 +105,7 @@ func CheckDefinition(t testing.TB, def *core.Definition, options ...Option) *Rep
 	}
 	if c.search.Seeds == 0 {
 		c.search.Seeds = 1000
-		if testing.Short() && c.wanted == "" { // what has to be found needs its seeds
+		if testing.Short() && c.wanted == "" { // A wanted violation needs all its seeds to be found.
 			c.search.Seeds = 100
 		}
 	}

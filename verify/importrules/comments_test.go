@@ -15,7 +15,7 @@ var fragment = regexp.MustCompile(
 
 // unread are rooms whose comments TestTrailingComments does not check yet.
 var unread = []string{"cmd/", "functions/agent/worker/", "functions/scheduler/", "functions/supervisor/",
-	"shared/core/", "shared/engine/", "simulate/", "verify/mutants/"}
+	"shared/engine/", "verify/mutants/"}
 
 // TestTrailingComments fails for a comment behind code that does not name what it is about: "of a reply" says
 // less than "sender of a reply".

@@ -99,7 +99,7 @@ func checkEffects(w *world.Simulation, o *world.Order) {
 	if t.Apart() && r.Content == nil {
 		w.Violate("2", "the order of %s is kept apart, and it is not there", o.Id)
 	}
-	if !t.Terminal() || t.ProcessState == core.Closed { // whose effects stand as the operator found them
+	if !t.Terminal() || t.ProcessState == core.Closed { // A Closed order keeps its effects.
 		return
 	}
 	w.Checks.Did(map[bool]string{true: "7", false: "8"}[t.ProcessState == core.Processed])

@@ -63,7 +63,7 @@ func checkChildren(w *world.Simulation, t *core.Task) {
 			w.Violate("P41", "order %s is Processed, and %d children of step %s have failed, not %d",
 				t.OrderID, failed, s.Name, s.Children.Failed)
 		}
-		for _, svc := range w.Services { // in any order: one is enough
+		for _, svc := range w.Services { // The order does not matter because one is enough.
 			if !stands && svc.Net != 0 && strings.HasPrefix(svc.Order, t.OrderID+"~"+s.Name+"~") {
 				w.Violate("P41", "order %s is %s, step %s is %s, and an effect of its child stands: %s",
 					t.OrderID, t.ProcessState, s.Name, s.State, svc.Key)

@@ -111,7 +111,7 @@ func mailOf(v port.Value) (id string, m model.Mail, ok bool) {
 			return v.OrderID, model.Mail{Kind: 'w', Step: v.Step, Attempt: v.Attempt}, true
 		case message.Settle:
 			return v.OrderID, model.Mail{Kind: 's'}, true
-		case message.Answer: // to an order that is not there yet
+		case message.Answer: // an answer to an order that is not stored yet
 			return v.OrderID, model.Mail{Kind: 'e'}, true
 		}
 	}

@@ -89,7 +89,7 @@ func commands(w *world.Simulation, o *world.Order) {
 			11 * 60_000}[w.Choose("late-command", o.Id+"/when", 3, 0.6)]
 		w.After(late+w.Spread("command", o.Id+"/late", 200_000), func() { interfere(w, o) })
 	}
-	for range w.Choose("erasures", o.Id, 3, 0.12) { // at rest or not
+	for range w.Choose("erasures", o.Id, 3, 0.12) { // The order may be at rest or not.
 		w.After(500+w.Spread("erase", o.Id, 900_000), func() { erase(w, o) })
 	}
 	if w.Choose("other-content", o.Id, 2, 0.05) == 1 {
@@ -211,7 +211,7 @@ func interfere(w *world.Simulation, o *world.Order) {
 		message.Close, message.Move}
 	kind := kinds[w.Choose("kind", o.Id, len(kinds), 0.5)]
 	if t != nil && t.ProcessState == core.Compensated && kind != message.Cancel && kind != message.Move {
-		kind = message.Resubmit // what else is there to do with it
+		kind = message.Resubmit // No other of these kinds can succeed.
 	}
 	if t == nil {
 		o.Early = true
@@ -300,7 +300,7 @@ func Command(w *world.Simulation, o *world.Order, t *core.Task, kind message.Con
 			// Nothing is in doubt, or an agent may still be at work: it must be refused.
 			c.Step, c.Fact = t.Steps[w.Choose("hasty", o.Id+"/step", len(t.Steps), 0.7)].Name, core.Happened
 			if believed(w, t, c.Step) {
-				return nil // that would be a lie
+				return nil // A false fact would break the invariants.
 			}
 		}
 		if c.Fact == core.Happened && w.Choose("output", o.Id, 2, 0.4) == 1 {

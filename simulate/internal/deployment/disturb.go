@@ -83,7 +83,7 @@ func forge(w *world.Simulation) {
 		Put(q, port.Message{Body: []byte([]string{"{", world.NewerBody}[v])}, 0)
 		return
 	}
-	if v == 11 { // to a queue that is not deployed (P14)
+	if v == 11 { // an order whose reply-to queue is not deployed (P14)
 		w.Trace("world", port.Intake, "an order that is to be answered to a queue that is not there")
 		Put(w.Queues[port.Intake], port.Message{Value: &message.SubmitOrder{Schema: message.Schema,
 			OrderID: "stray", Workflow: w.Def.Name, Order: NoContent, ReplyTo: "nowhere"}}, 0)

@@ -77,7 +77,7 @@ func answered(d *world.Driver, iv *world.Invocation, c world.Call, subject strin
 		}
 	case world.CallCommit:
 		if iv.Wrote = true; err == nil && iv.Versions != nil {
-			iv.Versions = maps.Clone(iv.Versions) // of a snapshot
+			iv.Versions = maps.Clone(iv.Versions) // A snapshot may share the map.
 			iv.Versions[subject] = w.Store.Version(subject)
 		}
 	case world.CallSend:

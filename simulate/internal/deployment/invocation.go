@@ -147,7 +147,7 @@ func Ended(p *world.Process, iv *world.Invocation) {
 		p.Running = slices.Delete(p.Running, i, i+1)
 	}
 	if iv.Dead && p.Waits != nil {
-		p.Waits.Set(p.Known) // what it did since it was dead did not happen
+		p.Waits.Set(p.Known) // drops what it recorded after its death
 	}
 }
 

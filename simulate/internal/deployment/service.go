@@ -158,7 +158,7 @@ func deferred(w *world.Simulation, iv *world.Invocation, c worker.Call, after in
 	if w.Choose("within", c.Key, 2, 0.5) == 1 {
 		within = time.Duration(w.Spread("within", c.Key+"/for", 2*after)) * time.Millisecond
 	}
-	lost := w.Sc.Only == nil && w.Choose("deferred", c.Key, 2, 0.1) == 1 // as above
+	lost := w.Sc.Only == nil && w.Choose("deferred", c.Key, 2, 0.1) == 1 // lost for the same reason as above
 	s.Pending++
 	w.After(after, func() {
 		s.Pending--
@@ -316,7 +316,7 @@ func hang(w *world.Simulation, iv *world.Invocation, s *world.Remote, c worker.C
 // unauthorized is a call that the service refuses, since the agent's credentials have expired: for all of
 // its calls, until the operator has renewed them.
 func unauthorized(w *world.Simulation, iv *world.Invocation, c worker.Call, begins bool) error {
-	if begins && w.Driver == nil { // of which a state of the exploration knows nothing
+	if begins && w.Driver == nil { // The state of an exploration does not include this.
 		w.Expired[iv.P.Agent] = w.Now + 10_000*(1+w.Spread("expired", iv.P.Agent, 120))
 		w.Trace("service", "", "the credentials of "+iv.P.Agent+" have expired, for "+
 			world.Seconds(w.Expired[iv.P.Agent]-w.Now).String())
@@ -331,7 +331,7 @@ func unauthorized(w *world.Simulation, iv *world.Invocation, c worker.Call, begi
 
 // notYet is a call for what cannot be done yet: this one, or all of its key for a while (P45).
 func notYet(w *world.Simulation, iv *world.Invocation, c worker.Call, begins bool) error {
-	if begins && w.Driver == nil { // of which a state of the exploration knows nothing
+	if begins && w.Driver == nil { // The state of an exploration does not include this.
 		w.Coming[c.Key] = w.Now + 10_000*w.Spread("coming", c.Key, 40)
 	}
 	w.Trace("service", iv.P.Name, "says not yet: "+c.Key)

@@ -14,7 +14,7 @@ func Rows(d *world.Driver, now int64) (sum world.Digest) {
 		one := world.EmptyDigest
 		one.Text(id)
 		row(d, &one, d.W.Store.Rows[id], now)
-		sum += one // in whatever order they were made
+		sum += one // The sum does not depend on their order.
 	}
 	return sum
 }

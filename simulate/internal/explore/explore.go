@@ -17,7 +17,7 @@ import (
 // Exploration is what an exhaustive search has covered.
 type Exploration struct {
 	States int // distinct
-	Steps  int // from one state to another
+	Steps  int // steps from one state to another
 	Runs   int // a state cannot be copied: each branch is run again from its beginning
 	Ends   int // states in which every order rests
 	Faults int // bound: most things that go wrong on one path
@@ -83,7 +83,7 @@ func Explore(scopes []world.Scope, faults, workers int, most time.Duration,
 	for n := 0; n <= faults && !found(); n++ {
 		pass(all, n, faults, most, reported)
 	}
-	for again := true; again && watch.passed() < most; { // what was not done in its share of the time
+	for again := true; again && watch.passed() < most; { // unfinished passes
 		again = false
 		for n := 0; n <= faults && !found(); n++ {
 			again = pass(all, n, faults, most, reported) || again
@@ -147,14 +147,14 @@ type exploring struct {
 	wait   *sync.Cond
 	busy   int
 	seen   map[uint64]*place
-	spoilt map[uint64]struct{} // what goes wrong in a state, and was noted
+	spoilt map[uint64]struct{} // noted violations, by state
 	ends   map[uint64]struct{}
-	kept   []*place // that have a snapshot
+	kept   []*place // places with a snapshot
 	turn   int      // the oldest of them
 	steps  int
 	edges  []edge   // those without a fault: an end has to be reached without more of them
-	open   []branch // of this level
-	wrong  []branch // of the next one, with one fault more
+	open   []branch // branches of this level
+	wrong  []branch // branches of the next level, with one fault more
 	runs   int
 	whole  int // levels that were covered, less one
 	cut    bool
@@ -425,7 +425,7 @@ func (x *exploring) unending() {
 		reached(s)
 	}
 	for _, b := range x.open {
-		if !b.by.Costs() { // what comes after that was not explored
+		if !b.by.Costs() { // The search did not explore what follows a fault.
 			reached(b.at.state)
 		}
 	}

@@ -245,7 +245,7 @@ func content(d *world.Driver, h *world.Digest, l *world.Letter, taken int) {
 			h.Number(int64(n))
 		}
 		h.Moment(m.Deadline, now, 0)
-	case *message.SubmitOrder: // of one ID there is one content
+	case *message.SubmitOrder: // One ID always has the same content.
 		h.Text(m.OrderID)
 	case nil:
 		h.Text(string(l.Message.Body))

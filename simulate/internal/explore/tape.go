@@ -75,7 +75,7 @@ type Tape struct {
 	// the document of the one order, as it stands when the run begins
 	Task      json.RawMessage `json:"task,omitempty"`
 	At        core.Time       `json:"at,omitempty"`        // when that is, in Unix milliseconds
-	Invariant string          `json:"invariant,omitempty"` // that it broke when it was recorded
+	Invariant string          `json:"invariant,omitempty"` // invariant that the recorded run broke
 	Choices   []world.Choice  `json:"choices"`
 	// Scope is the small world of an exploration, and Path what happens there, step by step, instead.
 	Scope string         `json:"scope,omitempty"`

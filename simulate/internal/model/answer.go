@@ -100,7 +100,7 @@ func (m *Model) verdict(id string) (yes, known bool) {
 	if k := slices.IndexFunc(m.T.Verdicts, func(v core.Verdict) bool { return v.ID == id }); k >= 0 {
 		return m.T.Verdicts[k].Accepted, true
 	}
-	for _, refused := range m.T.Refused { // in any order: an ID stands in one list
+	for _, refused := range m.T.Refused { // The order does not matter because an ID is in one list only.
 		known = known || slices.Contains(refused, idHash(id))
 	}
 	return false, known

@@ -20,14 +20,14 @@ import (
 type Model struct {
 	Def      *core.Definition
 	Defs     []*core.Definition // all that a task may be moved to
-	Latest   *core.Definition   // that new orders get
-	Key      string             // of tokens, that new orders get (P39)
+	Latest   *core.Definition   // definition of new orders
+	Key      string             // token key of new orders (P39)
 	T        *core.Task         // its own copy
-	Real     *core.Task         // what was committed; nil where nothing was
+	Real     *core.Task         // committed task; nil if nothing was committed
 	Now      core.Time
 	By       string
 	cause    string
-	Content  []byte // of the order
+	Content  []byte // content of the order
 	sweeping bool   // the Supervisor decides: it claims nothing
 	Waits    map[string]core.Duration
 	// another order of the same batch may have taught the instance a wait meanwhile

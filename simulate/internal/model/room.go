@@ -41,7 +41,7 @@ func (m *Model) keepsReserve(moved *core.Task, command string) bool {
 	for name := range moved.Removed {
 		need, vague = need+len(name), vague+30
 	}
-	vague += 40 * len(moved.Steps) // what steps have of the definition before
+	vague += 40 * len(moved.Steps) // fields that steps keep from the earlier definition
 	switch {
 	case need+vague <= m.Room.Limit:
 		return true

@@ -44,7 +44,7 @@ func (m *Model) Sweep() (rule string) {
 func (m *Model) overdue(i int) {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	if s.CompleteBy == 0 || s.CompleteBy > m.Now {
-		return // what came before has renewed it
+		return // An earlier event of this sweep has renewed it.
 	}
 	m.cause = "overdue/" + s.Name + "/" + strconv.Itoa(s.Attempt)
 	state := m.T.ProcessState

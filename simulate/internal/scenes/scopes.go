@@ -30,7 +30,7 @@ func (all *scopes) add(name string, d *core.Definition, s world.Scope) {
 	if s.Orders > 1 {
 		p.also("world", "orders", 1, s.Orders-1)
 	}
-	if len(s.Down) > 0 { // of one instance of each
+	if len(s.Down) > 0 { // A scope with instances down has one instance of each actor.
 		p = Plot{}.also("world", "orders", 1, max(s.Orders, 1)-1).also("world", "capacity", 1, 1)
 	}
 	s.Name, s.Scenario = name, world.Scenario{Definition: d, Base: p.Base, Orders: max(s.Orders, 1) + 1,

@@ -45,7 +45,7 @@ func revised(d *core.Definition) {
 	last := extra(&d.Steps[0])
 	for i := range d.Steps {
 		s := &d.Steps[i]
-		if s.Wait != nil { // where it has begun, it ends when it would have
+		if s.Wait != nil { // A wait that has begun keeps its end.
 			wait := *s.Wait
 			wait.Spread += core.Second
 			s.Wait = &wait

@@ -10,7 +10,7 @@ import (
 type Point struct {
 	Site    string
 	Subject string
-	Nth     int // from 1
+	Nth     int // number of the time, from 1
 }
 
 // Chooser makes every choice of a run.

@@ -10,7 +10,7 @@ import (
 type Coroutine struct {
 	next func() (int64, bool)
 	stop func()
-	iv   *Invocation // at work; nil: idle
+	iv   *Invocation // running handler; nil if idle
 	body func(*Invocation)
 }
 

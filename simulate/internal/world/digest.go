@@ -83,7 +83,7 @@ func (d *Digest) Value(v reflect.Value, now int64) {
 			one := EmptyDigest
 			one.Value(it.Key(), now)
 			one.Value(it.Value(), now)
-			sum += one // in any order
+			sum += one // The sum does not depend on the order.
 		}
 		d.Number(int64(sum)) //nolint:gosec // a hash
 	case reflect.String:

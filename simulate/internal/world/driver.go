@@ -15,34 +15,34 @@ type Driver struct {
 	Since    int64 // something has stood still since then; -1: nothing does
 	Scope    *Scope
 	Done     int       // how many of them were done
-	Chosen   Act       // what goes wrong at the call that goes on
+	Chosen   Act       // fault at the call that goes on
 	Call     Call      // which that is
 	Landings []Landing // calls whose callers have given up, and that may arrive at any time
 	Looked   Look      // the last sweep that found nothing to do
 	Acts     []Action  // reused
 	MoveTask int       // the handler that came to its call by the last action
 	Thawed   int       // the handler that was frozen until the last action
-	Marks    []int     // by queue: the last message before that action
+	Marks    []int     // last message of each queue before that action
 
-	Input uint64    // of the handler that begins
+	Input uint64    // input of the handler that begins
 	Mine  []*Letter // those that it was given
 }
 
 // Driven is what an exploration knows of a handler at work.
 type Driven struct {
 	Turn     *Turn // the call that it is about to make; nil: it waits for a time
-	Until    int64 // that time
+	Until    int64 // end of that wait
 	Begun    bool
 	Began    int64     // when it was given its input
 	Input    uint64    // hash of it
-	Mine     []*Letter // that it handles
+	Mine     []*Letter // letters that it handles
 	Receipts []int     // and their receipts
-	Trail    Digest    // of the answers that its calls have got, with the times at which they came
-	Course   Digest    // of whether its calls went well
+	Trail    Digest    // digest of the results of its calls and the times at which they came
+	Course   Digest    // digest of whether its calls succeeded
 	Frozen   bool
 	Made     int              // calls
 	Wrote    bool             // it has stored or sent anything
-	Versions map[string]int64 // of the documents, as it has loaded or stored them
+	Versions map[string]int64 // versions of the documents that it loaded or stored
 }
 
 // Turn is a call that a handler is about to make.

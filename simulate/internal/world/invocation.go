@@ -12,11 +12,11 @@ import (
 // (P3, P6, P24, P25, P28, P31).
 type agency struct {
 	Req      *message.Request // nil: it is unreadable
-	Received core.Time        // by the agent's own clock
-	First    port.LedgerEntry // as the ledger had it when it was read first
+	Received core.Time        // time of receipt by the agent's own clock
+	First    port.LedgerEntry // ledger entry at the first read
 	Read     bool
 	Entered  bool   // its first move is stored
-	State    string // that it moved the entry to
+	State    string // last state that the handling wrote to the entry
 	Called   bool
 	Outcome  Outcome
 	Checked  bool // its service was asked
@@ -30,7 +30,7 @@ type Outcome uint8
 const (
 	InTheDark  Outcome = iota // unknown
 	HappenedIt                // the answer came
-	RefusedIt                 // for good, and proven without effect
+	RefusedIt                 // refused for good, and proven without effect
 	LaterIt                   // proven without effect, a repetition may succeed
 )
 
@@ -51,18 +51,18 @@ type Invocation struct {
 	Parked  bool
 	Yield   func(int64) bool
 	Routine *Coroutine
-	Letters []*Letter       // that it handles
-	Handed  []port.Delivery // as they came
+	Letters []*Letter       // letters that it handles
+	Handed  []port.Delivery // deliveries as they came
 	Direct  any             // or what it was asked for without a queue
 	About   string          // the order of that
 	Sights  []*Sight
-	Clock   []Reading             // of its process
+	Clock   []Reading             // readings of its process's clock
 	Anew    bool                  // something was loaded since the last reading
-	Depths  map[string]port.Depth // of queues, as it saw them
-	Agency  agency                // of an agent
-	Shards  map[string]bool       // whose sweep is ours, and whose is not
-	Gone    []bool                // of its messages: it lets go of them
+	Depths  map[string]port.Depth // depths of queues as it saw them
+	Agency  agency                // handling by an agent
+	Shards  map[string]bool       // reports by shard whether this instance sweeps it
+	Gone    []bool                // reports by index which of its messages it deletes
 	Broken  bool                  // a call has failed in another way
 	Trouble bool                  // a call has failed
-	Driven                        // of an exploration
+	Driven                        // state of the handler in an exploration
 }

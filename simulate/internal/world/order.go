@@ -11,20 +11,20 @@ type History struct {
 	Reported  map[int]string    // statuses that were sent, by number: their bytes
 	Alerts    map[string]bool   // alerts that were raised
 	Requests  map[string]string // requests that were sent, by step and attempt: their bytes
-	Meant     map[string]string // what they ask for, by key and operation (P49)
-	Holders   map[string]string // of a claim, by step and attempt
+	Meant     map[string]string // meaning of the requests, by key and operation (P49)
+	Holders   map[string]string // holders of claims, by step and attempt
 	Counted   map[string]int    // failures by step
-	Verdicts  map[string]bool   // by command ID
+	Verdicts  map[string]bool   // verdicts by command ID
 	Cancels   map[int]bool      // runs whose Cancel was refused
-	Answered  map[string]bool   // by the ID of an answer: its verdict
-	Decisions map[string]string // what was decided, by step, run and round (P35)
+	Answered  map[string]bool   // verdicts by the ID of the answer
+	Decisions map[string]string // decided values by step, run and round (P35)
 	Dirty     bool              // its effects have changed since the last look
 	Writes    int
 	// undos that were claimed while the task went forward, by step and attempt (P42)
 	Alone     map[string]bool
 	Wakes     map[string]core.Time // when a wait ends, by step and attempt (P34)
 	ForwardAt int64                // when the task began to go forward, or did so again
-	Submitted bool                 // of an exploration: at least once
+	Submitted bool                 // submitted at least once, in an exploration
 }
 
 // NewHistory returns the history of an order of which nothing is known.

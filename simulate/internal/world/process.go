@@ -14,9 +14,9 @@ type Process struct {
 	W       *Simulation
 	Name    string
 	Role    Role
-	Agent   string // of an agent
+	Agent   string // name of the agent; "" for other roles
 	Up      bool
-	Offset  int64 // of its clock, milliseconds
+	Offset  int64 // offset of its clock, in milliseconds
 	Deploy  int   // which version of the workflow it gives to new orders
 	Running []*Invocation
 
@@ -24,8 +24,8 @@ type Process struct {
 	Supervisor *supervisor.Supervisor
 	Worker     *worker.Worker
 	Paused     int64                     // it takes nothing before this time
-	Waits      *scheduler.Waits          // what it has learnt of the agents' queues (P32)
-	Known      map[string]scheduler.Wait // of that, at the end of its last handling; never changed in place
+	Waits      *scheduler.Waits          // measured waits of the agents' queues (P32)
+	Known      map[string]scheduler.Wait // waits at the end of its last handling; never changed in place
 }
 
 // Now is what the process's clock shows.

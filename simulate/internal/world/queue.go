@@ -14,13 +14,13 @@ const NewerBody = `{"schema":9,"task":"o1","run":0,"step":"x","attempt":1,"opera
 type Queue struct {
 	W         *Simulation
 	Name      string
-	Messages  []*Letter // in the order of their sending
+	Messages  []*Letter // messages in the order in which they were sent
 	Consumers []*Process
 	Next      int
 	Turn      int
 	Batch     int
 	Dead      []*Letter
-	PollAt    int64 // of the poll that is planned; -1: none
+	PollAt    int64 // time of the planned poll; -1 if none is planned
 	Stopped   int64 // nothing is taken before this time, although it is visible
 }
 
@@ -32,8 +32,8 @@ type Letter struct {
 	Visible  int64
 	Received int
 	Receipt  int
-	Late     bool // of an exploration: it is not there until it is released
-	Copied   bool // of an exploration: there is another one like it
+	Late     bool // invisible until an exploration releases it
+	Copied   bool // one of two equal letters of an exploration
 }
 
 // Delivery returns a letter as its receiver sees it.

@@ -66,7 +66,7 @@ func (w *Simulation) Conf(agent string) Service { return w.Traits[agent].Service
 // Trait is what a world draws for a service that its user says nothing of.
 type Trait struct {
 	Service
-	Size      int  // of its outputs, in steps of w.room
+	Size      int  // size of its outputs, in steps of w.room
 	Output    int  // 1: none; 2, 3: now and then too large, or no JSON (P28)
 	Forgetful bool // it forgets keys as soon as it may
 	Serial    bool // its agent takes one request at a time (P32)

@@ -40,14 +40,14 @@ type Reading struct {
 // Sight is what one handling has seen of one order, and done to it.
 type Sight struct {
 	Id            string
-	Base          *core.Task     // as loaded last; nil: there was none, or it was not loaded
-	After         *core.Task     // as committed by this handling since then; nil: nothing was
-	Claims        []model.Mail   // of that commit
-	Must          []model.Mail   // what the commit has to send
-	Sent          []model.Mail   // what was sent, by this handling
+	Base          *core.Task     // task as loaded last; nil if it was not loaded or not stored
+	After         *core.Task     // task as this handling committed it since then; nil if it did not
+	Claims        []model.Mail   // claims of that commit
+	Must          []model.Mail   // messages that the commit has to send
+	Sent          []model.Mail   // messages that this handling sent
 	Doubt         bool           // its own write may be stored, although the answer did not say so
 	Wrote         bool           // it was committed by this handling
-	ExpectedWaits []ExpectedWait // what a Scheduler must have recorded of its replies (P32)
+	ExpectedWaits []ExpectedWait // waits that a Scheduler must have recorded for its replies (P32)
 	Cut           bool           // the order's first document did not fit: its submission is refused (P28)
 	// requests that no queue took, which failed: what is decided after the latest load
 	Extra   []any

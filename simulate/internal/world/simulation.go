@@ -14,7 +14,7 @@ import (
 
 // Begun is an order that has a past when a run begins: nothing of it is in flight.
 type Begun struct {
-	Task *core.Task // of the order "o1"; never changed
+	Task *core.Task // task of the order "o1"; never changed
 	At   core.Time  // when the run begins
 }
 
@@ -32,7 +32,7 @@ const (
 // Scenario is what is run.
 type Scenario struct {
 	Definition *core.Definition
-	Services   Services        // by agent; an agent without an entry offers what the workflow says
+	Services   Services        // services by agent; without an entry the workflow's declaration counts
 	Order      json.RawMessage // content of every order; nil: {}
 	Only       []Fault         // the faults that may happen; nil: all
 	Orders     int             // most orders of a run; 0: 4
@@ -44,7 +44,7 @@ type Scenario struct {
 	Begun *Begun
 
 	later  *core.Definition
-	others []*core.Definition // to move orders to (P49); see variants
+	others []*core.Definition // definitions to move orders to (P49); see variants
 	below  []*core.Definition // definitions of children, and those to move children to
 	Forms  map[string][]byte  // the definitions as they are stored, by hash
 }
@@ -60,7 +60,7 @@ type Simulation struct {
 	Below []*core.Definition
 
 	Start       int64 // when the run begins, in Unix milliseconds
-	Now         int64 // since then
+	Now         int64 // milliseconds since then
 	Heap        Heap
 	Cur         *Invocation
 	Corpses     []*Invocation
@@ -69,7 +69,7 @@ type Simulation struct {
 
 	Store     *Store
 	Queues    map[string]*Queue
-	Names     []string // of the queues, in a fixed order
+	Names     []string // names of the queues, in a fixed order
 	Procs     []*Process
 	Services  map[string]*Remote
 	Agents    []string
@@ -85,15 +85,15 @@ type Simulation struct {
 	Waits      int64 // the longest that an order waits, in all its steps that do
 	Through    bool  // faults go on until the waits are over, and a while longer
 	Quiescing  bool
-	QuiescedAt int64 // since when nothing goes wrong any more
+	QuiescedAt int64 // time at which faults ended
 	Operating  bool  // the operator looks after what has stopped
-	SweepAt    int64 // of the next sweep that is planned; 0: none
+	SweepAt    int64 // time of the next planned sweep; 0 if none is planned
 	Leases     map[string]Lease
 	Traits     map[string]Trait
-	Outages    map[string]int64 // until when the service behind an agent hangs for all callers
-	Expired    map[string]int64 // until when it does not accept the agent's credentials
-	Coming     map[string]int64 // until when it says "not yet" to a key
-	Room       model.Room       // what the document of a task may hold
+	Outages    map[string]int64 // end of a hang of the service behind an agent, for all callers
+	Expired    map[string]int64 // time until which it rejects the agent's credentials
+	Coming     map[string]int64 // time until which it replies "not yet" to a key
+	Room       model.Room       // limit of a task's document
 	Shards     int
 	Pages      int // how many rows of the index the Supervisor takes at a time; 0: as it likes
 
@@ -102,10 +102,10 @@ type Simulation struct {
 	Often   *[CallCount]float64
 	Nth     map[Occasion]int
 	Choices []Choice
-	Points  []Seen // where a choice was to be made, when they are asked for
+	Points  []Seen // choices that were to be made, if the options ask for them
 	Listing bool
-	Driver  *Driver           // of an exploration; nil: time and the chooser decide what is next
-	Held    map[int][]*Letter // of a snapshot: what the handlers hold that stood still, by their number
+	Driver  *Driver           // driver of an exploration; nil if time and the chooser drive the run
+	Held    map[int][]*Letter // letters held by the stopped handlers of a snapshot, by number
 
 	Stats
 	Checks    Checks
@@ -148,7 +148,7 @@ func (v *Violation) String() string { return fmt.Sprintf("%s: %s", v.Invariant, 
 type Result struct {
 	Stats
 	Violation *Violation
-	Hash      uint64 // of the trace: equal for equal runs
+	Hash      uint64 // hash of the trace, equal for equal runs
 	Choices   []Choice
 	Points    []Seen // with Options.Points
 	Story     []Line // with Options.Story

@@ -21,7 +21,7 @@ func (s *Store) Version(id string) int64 {
 type Store struct {
 	W    *Simulation
 	Rows map[string]*Row
-	Ids  []string // in the order of their making
+	Ids  []string // IDs in the order in which their rows were made
 	Defs map[string][]byte
 	Bare bool // documents are not looked into: those of the contract's suite are no tasks
 }
