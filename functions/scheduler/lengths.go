@@ -21,7 +21,7 @@ const (
 // for concurrent use.
 type lengths struct {
 	mu    sync.Mutex
-	asked map[string]core.Time // of these agents: when their queues were asked last; 0: never
+	asked map[string]core.Time // time of the last query of each agent's queue; 0 means never
 	waits map[string]core.Duration
 }
 

@@ -12,7 +12,7 @@ import (
 // reply is the reply of an agent, or its progress.
 type reply struct {
 	engine.Message
-	waited core.Duration // in queues
+	waited core.Duration // time in queues
 }
 
 func (in *reply) decided() *engine.Message { return &in.Message }

@@ -24,10 +24,10 @@ const (
 type SubmitResult struct {
 	OrderID string
 	Answer  Answer
-	State   core.State       // of the order's task, where it is there
-	Refusal *message.Refusal // why it was refused
-	Notes   []string         // what of an order that is stored has no effect, for people
-	Err     error            // why it is unavailable
+	State   core.State       // state of the order's task, if there is one
+	Refusal *message.Refusal // reason for the refusal
+	Notes   []string         // parts of a stored order that have no effect, for people
+	Err     error            // reason why the answer is Unavailable
 }
 
 // Submit takes submissions at once, as Handle takes them from the intake queue. The answers stand

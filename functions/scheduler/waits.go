@@ -23,7 +23,7 @@ func (w Wait) At(now core.Time) core.Duration {
 // concurrent use.
 type Waits struct {
 	mu   sync.Mutex
-	last map[string]Wait // by agent
+	last map[string]Wait // latest wait by agent
 }
 
 // At is what counts at a time, by agent.

@@ -83,7 +83,7 @@ type Report struct {
 	Truncated  bool // the pages of this sweep were used up
 	// OldestOverdue is how long the most overdue task has been due.
 	OldestOverdue time.Duration
-	InError       map[string]port.Stopped // by workflow; none where no incident is open
+	InError       map[string]port.Stopped // open incidents by workflow
 }
 
 // Sweep looks once through what is due. The first shard is another one each time, so that a sweep
@@ -130,8 +130,8 @@ type sweep struct {
 	*Supervisor
 	report Report
 	pages  int
-	depths map[string]port.Depth // by queue, each asked once
-	unread error                 // of the last read that failed
+	depths map[string]port.Depth // depth of each queue, asked once per sweep
+	unread error                 // error of the last read that failed
 
 	unavailable int // orders left because the store is unavailable
 }

@@ -42,9 +42,9 @@ type Parts struct {
 	State  *state.Store
 	Queues port.Queues
 	Alerts port.Alerts
-	Leases port.Leases // of the Supervisor's sweeps
+	Leases port.Leases // leases of the Supervisor's sweeps
 	Clock  port.Clock
-	Name   string // of this instance, for LockedBy and leases
+	Name   string // name of this instance, for LockedBy and leases
 	// WakeSlack is added to the delay of a Wake, so that it does not come before its time by
 	// another clock: 1 s between machines, some milliseconds inside a process.
 	WakeSlack time.Duration

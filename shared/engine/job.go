@@ -81,7 +81,7 @@ type Job struct {
 	err     error         // reason why the messages must not be deleted, or why the last try was not stored
 	loaded  *core.Task    // nil if the task does not exist
 	parent  *Job          // its messages must not be deleted before this job has succeeded
-	effects []core.Effect // of the latest delivery
+	effects []core.Effect // effects of the latest delivery
 	// unsendable are requests that no queue takes (P28).
 	unsendable []core.SendRequest
 	span       port.Handling

@@ -22,7 +22,7 @@ func (e *Engine) notAsked(def *core.Definition, step string, from Sender) error 
 	if def == nil || def.Index(step) < 0 {
 		return nil
 	}
-	asked := def.Steps[def.Index(step)].AllAgents() // in turn, or one after another (P44)
+	asked := def.Steps[def.Index(step)].AllAgents() // a step may ask any of its agents (P44)
 	if (from.Agent == "" || slices.Contains(asked, from.Agent)) && !e.anothers(asked, from.Role) {
 		return nil
 	}

@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -13,18 +12,11 @@ import (
 var fragment = regexp.MustCompile(
 	`\S.*\s// (of|for|by|in|what|who|whose|where|that|at|on|to|from|as|until|since) `)
 
-// unread are rooms whose comments TestTrailingComments does not check yet.
-var unread = []string{"cmd/", "functions/agent/worker/", "functions/scheduler/", "functions/supervisor/",
-	"shared/engine/", "verify/mutants/"}
-
 // TestTrailingComments fails for a comment behind code that does not name what it is about: "of a reply" says
 // less than "sender of a reply".
 func TestTrailingComments(t *testing.T) {
 	for _, file := range product(t) {
 		room := strings.TrimPrefix(filepath.ToSlash(file), "../../")
-		if slices.ContainsFunc(unread, func(r string) bool { return strings.HasPrefix(room, r) }) {
-			continue
-		}
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

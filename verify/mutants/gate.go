@@ -17,8 +17,8 @@ import (
 
 // Gate runs mutants against the tests that reach them.
 type Gate struct {
-	Root    string // of the module
-	Folder  string // for patched sources and test binaries
+	Root    string // root folder of the module
+	Folder  string // folder for patched sources and test binaries
 	Workers int    // mutants tried at the same time; at least 1
 	// Within is the time after which no further mutant begins. It starts when the tests of the first mutant
 	// are compiled and measured, so that at least one mutant is tried. The zero value means no limit.
@@ -30,7 +30,7 @@ type Gate struct {
 	By  string
 	Log func(format string, args ...any)
 
-	suites map[string]*suite // by folder
+	suites map[string]*suite // suites by folder
 	ends   atomic.Int64      // Unix time in nanoseconds at which Within is over; 0 before it starts
 }
 
@@ -42,7 +42,7 @@ type Result struct {
 	// ended it.
 	By      string `json:"by,omitempty"`
 	Test    string `json:"test,omitempty"`
-	Reached int    `json:"reaching_tests"` // of those folders that were looked at
+	Reached int    `json:"reaching_tests"` // tests that reach the mutant in the folders examined
 	Tried   int    `json:"tried_tests"`
 	// WithoutFaults: noticed with all faults off as well, which does not count for a simulator.
 	WithoutFaults bool    `json:"calm,omitempty"`

@@ -35,8 +35,8 @@ type suite struct {
 	gate    *Gate
 	folder  string
 	binary  string
-	args    []string      // beside the tests
-	longest time.Duration // that a test may take by itself; one that takes longer is left out
+	args    []string      // arguments besides the names of the tests
+	longest time.Duration // time limit for a single test; a slower test is left out
 	tests   []test
 	// measured compiles it, and runs each of its tests by itself, once.
 	measured func() error
@@ -185,7 +185,7 @@ func (s *suite) measure(ctx context.Context, overlay string) (err error) {
 // alone runs one test without a mutant.
 func (s *suite) alone(ctx context.Context, t *test) {
 	file := s.binary + "-" + t.name + ".reached"
-	defer func() { _ = os.Remove(file) }() // in a temporary folder
+	defer func() { _ = os.Remove(file) }() // the folder is temporary
 	failed, out := s.gate.test(ctx, s.binary, s.folder, s.longest, ReachedVariable+"="+file,
 		slices.Concat(s.args, []string{only(t.name), "-test.v"})...)
 	if failed != "" {

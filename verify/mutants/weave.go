@@ -336,7 +336,7 @@ func (p *patch) nameArguments(f *ast.FuncDecl) {
 func (p *patch) text() []byte {
 	slices.SortFunc(p.edits, func(a, b edit) int { return b.from - a.from })
 	text := p.source
-	for _, e := range p.edits { // from the end on, so that places stay true
+	for _, e := range p.edits { // edits run from the end, so that earlier places stay valid
 		text = text[:e.from] + e.text + text[e.to:]
 	}
 	return []byte(text + "\n" + strings.Join(p.copies, "\n"))

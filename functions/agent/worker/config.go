@@ -17,7 +17,7 @@ const MaxOutput = core.MaxOutput
 // Config is what a Worker needs.
 type Config struct {
 	Agent      string     // its name, for logs and replies
-	Operations Operations // at least one
+	Operations Operations // required; at least one entry
 	Replies    port.Queue
 	Quarantine port.Queue
 	// required for plain services: without it their requests are answered retry-later; without it no refusal

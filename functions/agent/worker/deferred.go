@@ -93,7 +93,7 @@ var ErrTooLate = errors.New("the call's stopBy has passed, and its reply counts 
 
 // Replies answers calls that were Deferred. Safe for concurrent use.
 type Replies struct {
-	Agent string // whose calls they were
+	Agent string // name of the agent that deferred the calls
 	Queue port.Queue
 	Clock port.Clock
 }

@@ -30,7 +30,7 @@ type handling struct {
 	deadline time.Time // until, or the end of the call where the ledger has its own time
 
 	try      int
-	doubt    *Failure // of a try of this handling that may have had its effect; nil: none may
+	doubt    *Failure // failure of a try that may have had an effect; nil if no try may have had one
 	silent   bool     // nothing is to be answered: too late, or in doubt
 	output   json.RawMessage
 	failed   *tried // the last failure; nil: done

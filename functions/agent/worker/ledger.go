@@ -136,9 +136,9 @@ func start(e port.LedgerEntry, attempt int) port.LedgerEntry {
 type outcome int
 
 const (
-	unknown   outcome = iota // in doubt: the entry stays as it is
-	happened                 // proven
-	refused                  // for good, proven without effect
+	unknown   outcome = iota // the effect is in doubt, and the entry stays unchanged
+	happened                 // the effect is proven
+	refused                  // permanent, and proven without effect
 	withdrawn                // proven without effect, a repetition may succeed: never sent, or turned away
 )
 

@@ -18,16 +18,16 @@ type Call struct {
 	OrderID   string
 	Run       int
 	Step      string
-	Attempt   int            // of the step; the same key for all of them (P2)
+	Attempt   int            // attempt of the step; all attempts share the key (P2)
 	Try       int            // 1, 2 … within this attempt: the agent's own retries
 	Operation core.Operation // do or undo
-	Name      string         // of the operation: "charge"
+	Name      string         // name of the operation, such as "charge"
 	Grade     core.Grade
 	Key       string          // idempotency key; an undo names the key of the do that it reverses
 	Input     json.RawMessage // may be empty
-	Deadline  time.Time       // when the context ends
+	Deadline  time.Time       // time when the context ends
 	StopBy    time.Time       // no side effect may begin or land after it (P6)
-	Resolved  *core.Resolved  // what the operator stated, nil mostly
+	Resolved  *core.Resolved  // fact stated by the operator; usually nil
 	Trace     string          // W3C traceparent
 	// PointOfNoReturn: an error with NoEffect lets the order be undone, if this was the only call (P22a).
 	PointOfNoReturn bool

@@ -53,7 +53,7 @@ type options struct {
 	json    string
 	root    string
 	listed  bool
-	enough  time.Duration // what a package's tests that a mutant is tried with take without it
+	enough  time.Duration // value of Gate.Enough
 }
 
 func main() {
@@ -167,7 +167,7 @@ func draw(o options, chosen []mutants.Room) ([]sampled, error) {
 	var drawn []sampled
 	for i, r := range chosen {
 		n := o.n
-		if o.total > 0 { // of 40 in 6 rooms 7, 7, 7, 7, 6, 6
+		if o.total > 0 { // 40 in 6 rooms are 7, 7, 7, 7, 6, 6
 			n = (o.total + len(chosen) - 1 - i) / len(chosen)
 		}
 		drawn = append(drawn, s.draw(r, n, o.seed)...)

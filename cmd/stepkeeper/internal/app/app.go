@@ -49,7 +49,7 @@ type App struct {
 
 	server   string // flag; "" means the environment or the default
 	Stack    string // flag; set: a deployed stack and not a server
-	region   string // of the stack; "" means the environment or the profile
+	region   string // region of the stack; "" means the environment or the profile
 	output   string
 	noColour bool
 	Timeout  time.Duration // 0: the command's own default
@@ -179,7 +179,7 @@ type errorBody struct {
 	Exit    failure.Code `json:"exit"` // the exit code
 	Code    string       `json:"code"` // its name: usage, refused, not-found …
 	Message string       `json:"message"`
-	Hint    string       `json:"hint,omitempty"` // what to do
+	Hint    string       `json:"hint,omitempty"` // advice what to do
 }
 
 // printError writes an error to standard error, as text or as JSON.

@@ -10,9 +10,9 @@ import (
 
 // Version is what `stepkeeper version` prints.
 type Version struct {
-	Version  string `json:"version"` // of the module; "(devel)" for one built from a working copy
+	Version  string `json:"version"` // module version; "(devel)" if built from a working copy
 	Commit   string `json:"commit,omitempty"`
-	Time     string `json:"time,omitempty"` // of the commit
+	Time     string `json:"time,omitempty"` // time of the commit
 	Modified bool   `json:"modified,omitempty"`
 	Go       string `json:"go"`
 	Platform string `json:"platform"`

@@ -17,7 +17,7 @@ import (
 type initOptions struct {
 	app       *app.App
 	dir       string
-	path      string // of the Go module
+	path      string // path of the Go module
 	moduleDir string
 }
 

@@ -36,7 +36,7 @@ type simulateOptions struct {
 	given    func(flag string) bool
 
 	scene    simulate.Scenario
-	findings []simulate.Finding // that need no seed
+	findings []simulate.Finding // findings that need no seed
 }
 
 // NewSimulate returns the command simulate.
@@ -240,7 +240,7 @@ func moved(ctx context.Context, a *app.App, c *client.Client, id, hash string,
 		if err != nil {
 			return sc, a.Explain(err, "order "+id)
 		}
-		hash = t.Definition // of which a stack knows that it is stored
+		hash = t.Definition // a stack has stored the definition of each order
 	}
 	plan, err := c.PlanMoveDocuments(ctx, id, hash)
 	switch {

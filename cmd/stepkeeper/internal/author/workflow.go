@@ -54,17 +54,17 @@ type validated struct {
 	File     string          `json:"file"`
 	Valid    bool            `json:"valid"`
 	Workflow string          `json:"workflow,omitempty"`
-	Hash     string          `json:"hash,omitempty"` // of the definition that it makes
+	Hash     string          `json:"hash,omitempty"` // hash of the resulting definition
 	Steps    int             `json:"steps,omitempty"`
 	Budget   *budget         `json:"budget,omitempty"`
-	Problems source.Problems `json:"problems"` // empty where all is well
+	Problems source.Problems `json:"problems"` // empty if the file is valid
 }
 
 // budget is what the workflow's expressions use of what they may.
 type budget struct {
-	Parts        int `json:"parts"` // of the largest expression
+	Parts        int `json:"parts"` // parts of the largest expression
 	PartsAllowed int `json:"partsAllowed"`
-	Steps        int `json:"steps,omitempty"` // of work, for the order given
+	Steps        int `json:"steps,omitempty"` // steps of evaluation for the given order
 	StepsAllowed int `json:"stepsAllowed"`
 }
 

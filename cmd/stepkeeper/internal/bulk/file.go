@@ -107,7 +107,7 @@ func (h *Header) File() string { return "bulk-" + h.Bulk + ".jsonl" }
 const (
 	minRate     = 0.001
 	maxRate     = 1000
-	day         = 24 * 60 * 60 // in seconds
+	day         = 24 * 60 * 60 // a day in seconds
 	maxPatience = 366 * day
 )
 
@@ -134,7 +134,7 @@ func Open(name string) (*List, error) {
 	if err == nil {
 		l.file, err = os.OpenFile(name, os.O_WRONLY, 0)
 	}
-	if err == nil { // what a crash has left of a line goes
+	if err == nil { // remove a partial line that a crash has left
 		err = l.file.Truncate(whole)
 	}
 	if err == nil {

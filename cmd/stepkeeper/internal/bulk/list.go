@@ -90,11 +90,11 @@ var states = []core.State{core.Error, core.Processing, core.Compensating, core.C
 // Order is one of the list: as it was when the list was made, and what became of it.
 type Order struct {
 	OrderID string `json:"orderId"`
-	// of commands, as seen: another one in between has this one refused (P5)
+	// Number counts the order's commands at that time. A newer command causes a refusal (P5).
 	Number  int       `json:"number"`
 	Step    string    `json:"step,omitempty"`
 	Undoing bool      `json:"undoing,omitempty"`
-	Would   string    `json:"would"` // what the command will do, as the task says
+	Would   string    `json:"would"` // effect that the command will have, as the task states it
 	Result  Result    `json:"result,omitempty"`
 	Text    string    `json:"text,omitempty"`
 	At      time.Time `json:"at,omitzero"`
@@ -104,7 +104,7 @@ type Order struct {
 type Result string
 
 const (
-	Accepted Result = "accepted" // on the way
+	Accepted Result = "accepted" // the server accepted the command; the result is open
 	Fixed    Result = "fixed"    // its step has passed, or what else the command is for
 	Again    Result = "failed again"
 	Refused  Result = "refused"
@@ -265,7 +265,7 @@ func wouldMove(ctx context.Context, c *client.Client, t *client.Task, a Action) 
 func (a *Action) Send(ctx context.Context, c *client.Client, order string, number int, id string,
 	more ...client.CommandOption) (client.Verdict, error) {
 	opts := append(more, client.CommandID(id), client.By(a.By, a.Reason))
-	if a.Command == "cancel" { // of whatever state the order is in
+	if a.Command == "cancel" { // a cancellation is sent whatever state the order is in
 		return c.Cancel(ctx, order, opts...)
 	}
 	opts = append(opts, client.IfCommand(number))

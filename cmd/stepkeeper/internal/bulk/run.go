@@ -40,10 +40,10 @@ type work struct {
 	c        *client.Client
 	look     time.Duration
 	mu       sync.Mutex
-	stopped  string // why no more are sent
+	stopped  string // reason why no more commands are sent
 	silent   int
 	report   func(Report)
-	failures error // of the file
+	failures error // failed writes to the file
 }
 
 // Run sends the commands that are left to send, waits for what becomes of each, and reports. It ends early

@@ -50,7 +50,7 @@ func envelopeHint(data []byte) string {
 
 func quoted(text string) []byte {
 	b, err := json.Marshal(text)
-	if err != nil { // of a string: it cannot fail
+	if err != nil { // Marshal cannot fail for a string
 		return []byte(`""`)
 	}
 	return b

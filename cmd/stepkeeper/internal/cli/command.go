@@ -39,7 +39,7 @@ type verdictLine struct {
 	Reason   string            `json:"reason,omitempty"`
 	DryRun   bool              `json:"dryRun,omitempty"` // nothing was sent
 	Report   *author.Simulated `json:"simulated,omitempty"`
-	Exit     failure.Code      `json:"exit"` // what the exit code would be for this order alone
+	Exit     failure.Code      `json:"exit"` // exit code that this order alone would cause
 }
 
 // orderCmd makes the cobra command of a command that takes the IDs of several orders.

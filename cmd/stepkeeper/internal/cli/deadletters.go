@@ -161,8 +161,8 @@ func runDeadLettersList(ctx context.Context, a *app.App) error {
 // deadLetterLine is a message with --output json.
 type deadLetterLine struct {
 	client.DeadLetter
-	Body   *string `json:"body,omitempty"`       // as text
-	Base64 []byte  `json:"bodyBase64,omitempty"` // where it is none
+	Body   *string `json:"body,omitempty"`       // body that is valid UTF-8
+	Base64 []byte  `json:"bodyBase64,omitempty"` // any other body
 }
 
 func runDeadLettersLook(ctx context.Context, o *deadLetterOptions) error {
@@ -194,7 +194,7 @@ func runDeadLettersLook(ctx context.Context, o *deadLetterOptions) error {
 
 // show prints a message.
 func (o *deadLetterOptions) show(l *client.DeadLetter) error {
-	a, body := o.app, core.RedactJSON(l.Body) // of a request: its tokens are for the agent
+	a, body := o.app, core.RedactJSON(l.Body) // only the agent may see the tokens of a request
 	if a.JSON() {
 		line := deadLetterLine{DeadLetter: *l}
 		if text := string(body); o.body && utf8.ValidString(text) {

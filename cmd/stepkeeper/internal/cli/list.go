@@ -98,7 +98,7 @@ func runList(ctx context.Context, o *listOptions) error {
 	if !o.all && o.step+o.code+o.prefix == "" { // these choose among the orders of a page
 		q.PageSize = min(o.limit, pageSize-1) + 1 // one more, to know whether there are more
 	}
-	var shown []view.Summary // of the text output, which needs all rows to align them
+	var shown []view.Summary // rows of the text output, which aligns them all
 	count, more := 0, false
 	for s, err := range c.List(ctx, q) {
 		if err != nil {

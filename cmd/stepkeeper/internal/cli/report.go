@@ -21,12 +21,12 @@ import (
 // written when the order has ended.
 type submitLine struct {
 	File     string       `json:"file"`
-	Line     int          `json:"line,omitempty"` // where the record began; absent where the file broke off
+	Line     int          `json:"line,omitempty"` // first line of the record; absent if the file broke off
 	OrderID  string       `json:"orderId,omitempty"`
 	Accepted bool         `json:"accepted"`         // the server has it
 	Known    bool         `json:"known"`            // it was there before
-	Queued   bool         `json:"queued,omitempty"` // of a stack: it is in the intake queue
-	Notes    []string     `json:"notes,omitempty"`  // what of the order has no effect
+	Queued   bool         `json:"queued,omitempty"` // the order is in the intake queue of a stack
+	Notes    []string     `json:"notes,omitempty"`  // parts of the order that have no effect
 	State    core.State   `json:"state,omitempty"`  // its end; only with --wait
 	Ended    bool         `json:"ended"`            // only with --wait
 	Error    *submitError `json:"error,omitempty"`

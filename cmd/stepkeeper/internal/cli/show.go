@@ -24,11 +24,11 @@ type showOptions struct {
 // can be done next.
 type shown struct {
 	view.Task
-	Order    json.RawMessage `json:"order,omitempty"`   // as it was submitted
-	Receipt  *cost.Receipt   `json:"receipt,omitempty"` // of a stack
+	Order    json.RawMessage `json:"order,omitempty"`   // order as it was submitted
+	Receipt  *cost.Receipt   `json:"receipt,omitempty"` // nil for a server: only a stack is billed
 	Timeline []view.Moment   `json:"timeline"`
-	Next     []render.Advice `json:"next"`            // empty where nothing is to be done
-	Later    []render.Advice `json:"later,omitempty"` // with the times from which they would be accepted
+	Next     []render.Advice `json:"next"`            // empty if no command is useful
+	Later    []render.Advice `json:"later,omitempty"` // commands that will be accepted later, with the times
 }
 
 func newShow(a *app.App) *cobra.Command {

@@ -44,16 +44,16 @@ type smokeOptions struct {
 // smokeReport is the answer with --output json.
 type smokeReport struct {
 	Workflow string             `json:"workflow"`
-	Prefix   string             `json:"prefix"` // of the orders' IDs
+	Prefix   string             `json:"prefix"` // prefix of the orders' IDs
 	Orders   int                `json:"orders"`
 	Ends     map[core.State]int `json:"ends"`
-	Open     int                `json:"open"`     // without an end in the time
-	Problems []smokeProblem     `json:"problems"` // of the audit, empty at best
+	Open     int                `json:"open"`     // orders that did not end in time
+	Problems []smokeProblem     `json:"problems"` // problems found by the audit; empty if all is well
 	Submit   float64            `json:"submitSeconds"`
-	Total    float64            `json:"totalSeconds"` // to the last end
+	Total    float64            `json:"totalSeconds"` // time until the last order ended
 	TookP50  float64            `json:"tookP50Seconds"`
 	TookP95  float64            `json:"tookP95Seconds"`
-	TookMax  float64            `json:"tookMaxSeconds"` // of one order, received to ended
+	TookMax  float64            `json:"tookMaxSeconds"` // longest time of one order, received to ended
 	Attempts int                `json:"attempts"`       // claims of steps, undos included
 	Failures int                `json:"failures"`       // failed or timed out attempts of steps
 

@@ -74,13 +74,13 @@ type place struct {
 type submission struct {
 	*submitOptions
 	report *report
-	number int // of the record in the present file
+	number int // number of the record in the present file
 	err    error
 	// unattended looks at the queues that a workflow needs; nil where receipts have them.
 	unattended func(workflow string) []view.Unattended
 
 	mu     sync.Mutex
-	places map[int]place // of the orders without an answer, by their number
+	places map[int]place // places of the orders without an answer, by their number
 	sent   int
 }
 
@@ -224,7 +224,7 @@ func (s *submission) file(name string, yield func(client.Order) bool) bool {
 		}
 		return more
 	})
-	if err != nil { // what came before the break is sound
+	if err != nil { // records before the break are sound
 		s.report.unreadable(place{file: label}, s.count(), "", err.Error())
 	}
 	return more

@@ -60,7 +60,7 @@ func (b *bulks) list() []*running {
 // plan is what a bulk command would do, as it was when its page was made.
 type plan struct {
 	Groups []bulk.Group
-	Count  int // of orders that the command would be sent to
+	Count  int // number of orders that the command would be sent to
 	Seen   string
 }
 

@@ -104,7 +104,7 @@ const mostOutcomes = 256
 func newOutcomes() outcomes {
 	kept, err := lru.New[string, outcome](mostOutcomes)
 	if err != nil {
-		panic(err) // of a size below 1
+		panic(err) // New fails only for a size below 1
 	}
 	return outcomes{kept}
 }

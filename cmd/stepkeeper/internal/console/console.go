@@ -31,10 +31,10 @@ import (
 // Options of New. Client, Name and Program are required.
 type Options struct {
 	Client   *client.Client
-	Name     string // of the server or stack, for people
-	Program  string // how the command line reaches it: "stepkeeper --stack shop"
+	Name     string // name of the server or stack, for people
+	Program  string // command line that reaches it: "stepkeeper --stack shop"
 	ReadOnly bool   // refuse every action
-	Folder   string // of the files of bulk commands; "": the working directory
+	Folder   string // folder for the files of bulk commands; "" means the working directory
 	Redact   Redaction
 	Log      *slog.Logger
 	Now      func() time.Time // nil: the system's clock
@@ -59,7 +59,7 @@ var sources embed.FS
 type server struct {
 	Options
 	boot     string // names this process in the IDs of events
-	secret   string // of forms: a page of another origin cannot read it
+	secret   string // secret in forms, which a page of another origin cannot read
 	pages    *template.Template
 	files    map[string]file
 	outcomes outcomes

@@ -30,9 +30,9 @@ const mostLetters = 20
 // look again.
 type deadLooked struct {
 	mu      sync.Mutex
-	at      time.Time // zero: the list is to be read anew
+	at      time.Time // time of the list; zero means that it must be read again
 	queues  []client.DeadLetterQueue
-	letters map[string]lettersLooked // by queue
+	letters map[string]lettersLooked // latest look at each queue
 }
 
 type lettersLooked struct {

@@ -40,7 +40,7 @@ func barsOf(t *client.Task, st *client.Step, now core.Time) (all []bar) {
 		return nil
 	}
 	add(ready(t, st), st.FirstAt, "queued", "its turn had not come")
-	done := st.FirstAt // until here it is drawn
+	done := st.FirstAt // end of the bars drawn so far
 	for _, a := range t.Attempts {
 		if a.Step != st.Name || a.Began < done {
 			continue
@@ -131,7 +131,7 @@ func gantt(t *client.Task, now core.Time) string {
 	end := now
 	if t.Ended && t.State != core.Error {
 		end = t.EndedAt
-	} else { // in steps, so that an open page does not change all the time
+	} else { // the end grows in steps, so that an open page changes seldom
 		step := core.Time(core.Second)
 		for end-t.Created > 64*step {
 			step *= 2

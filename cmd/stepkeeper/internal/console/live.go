@@ -58,7 +58,7 @@ func (s *streams) end(host string, over chan struct{}) {
 type kept struct {
 	rows  []view.Summary
 	begun bool
-	plan  *plan // of a bulk command
+	plan  *plan // plan of a bulk command
 }
 
 // live sends a page again whenever it changes, and a heartbeat, by which a reader sees that the connection is

@@ -31,11 +31,11 @@ type orderPage struct {
 	Timeline     []view.Moment
 	Show         string        // compact, timeline, events or messages
 	Receipt      *cost.Receipt // nil: only what runs on AWS is billed
-	Order        string        // as it was submitted
+	Order        string        // order as it was submitted
 	OrderProblem string
 	Token        string
 	ReadOnly     bool
-	Outcome      *outcome // of the command that led here
+	Outcome      *outcome // result of the command that led here
 	Movable      bool     // the order could be moved to the definition that new orders get
 }
 
@@ -45,8 +45,8 @@ type advice struct {
 	Label      string
 	Danger     bool
 	NeedReason bool
-	NeedInput  bool // of the step
-	MayOutput  bool // of the step
+	NeedInput  bool // the form needs an input of the step
+	MayOutput  bool // the form may set an output of the step
 }
 
 func (s *server) order(ctx context.Context, r *http.Request, _ *kept) (content, error) {

@@ -31,7 +31,7 @@ type incident struct {
 	Phase                core.Phase
 	Count                int
 	First, Last          core.Time
-	Text                 string // of the newest
+	Text                 string // message of the newest error
 	Examples             []string
 	Address              string
 }

@@ -23,12 +23,12 @@ const (
 // simulation is that of an order as a move would leave it.
 type simulation struct {
 	Running  bool
-	Problem  string // why it cannot be simulated
+	Problem  string // reason why the order cannot be simulated
 	Findings []simulate.Finding
 	Report   *simulate.Report
-	Broken   string // what a broken invariant means
+	Broken   string // meaning of the broken invariant
 	Diagram  string
-	Command  string // that does the same
+	Command  string // command that runs the same simulation
 }
 
 // simulations keeps the last ones. One runs at a time: it takes all that the processor has.

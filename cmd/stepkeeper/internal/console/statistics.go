@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	mostLines = 6  // of a chart
-	chartRows = 12 // of the table that says what a chart shows
+	mostLines = 6  // most lines of a chart
+	chartRows = 12 // most rows of the table below a chart
 )
 
 // chart is lines over time. The script draws them; the table below says the same to those who do not see it.
@@ -144,9 +144,9 @@ func length(d time.Duration) string {
 type figures struct {
 	Charts  []chart
 	Agents  []view.AgentStatistics
-	Span    string // that they cover
+	Span    string // period that the charts cover
 	Rate    string // orders a minute
-	RateOf  string // what those did
+	RateOf  string // label of Rate
 	Overdue *view.Overdue
 	Cost    *orderCost
 	Unknown []string

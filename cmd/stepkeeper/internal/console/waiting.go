@@ -32,8 +32,8 @@ func (n number) String() string {
 // waits groups what the orders under way wait for.
 type waits struct {
 	For, Workflow, Step string
-	Agent               string // that the step asks; "" of other kinds, and where it is not known
-	Asks                bool   // an agent
+	Agent               string // agent of the step; "" if it asks none or is not known
+	Asks                bool   // the step asks an agent
 	Count               int
 	Oldest              core.Time
 	Example             string
@@ -50,7 +50,7 @@ var waitTexts = map[string]string{
 // asked keeps the agents of the steps of definitions, by hash: they never change.
 type asked struct {
 	mu sync.Mutex
-	by map[string]map[string]string // by step
+	by map[string]map[string]string // agents by definition, then by step
 }
 
 // agent is what a step of an order asks: a listing has it only where the step has chosen one. Of a definition

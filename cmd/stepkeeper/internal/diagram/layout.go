@@ -14,16 +14,16 @@ type Node struct {
 	Title  string   // the first line
 	Detail string   // the second line
 	Class  string   // class in the style sheet: the state, mostly
-	Link   string   // where a click leads; "": nowhere
+	Link   string   // address that a click opens; "" if the box is not a link
 }
 
 // Sizes in pixels. Across, the layers follow each other from left to right.
 const (
 	boxWidth   = 184
 	boxHeight  = 52
-	laneWidth  = 16 // what a line takes of a layer that it passes
-	sideGap    = 24 // between boxes beside each other
-	layerGap   = 44 // between layers
+	laneWidth  = 16 // space for a line that passes a layer
+	sideGap    = 24 // gap between boxes beside each other
+	layerGap   = 44 // gap between layers
 	margin     = 8
 	orderings  = 8 // sweeps that reorder the layers
 	straighten = 12
@@ -34,10 +34,10 @@ type point struct{ x, y float64 }
 // cell is a box, or the place where a line passes a layer. along is measured across the layers, side within
 // one.
 type cell struct {
-	node   int // -1: a line passes
+	node   int // index of the box; -1 if a line passes
 	layer  int
-	side   float64 // of the centre
-	size   float64 // within the layer
+	side   float64 // coordinate of the centre within the layer
+	size   float64 // extent within the layer
 	in     []int   // cells of the layer before
 	out    []int   // cells of the layer after
 	weight float64 // its place while the layers are ordered
@@ -48,7 +48,7 @@ type layout struct {
 	nodes  []Node
 	cells  []cell
 	layers [][]int // cells in their order
-	chains [][]int // of each line: the cells that it connects
+	chains [][]int // cells that a line connects, one chain per line
 }
 
 func newLayout(nodes []Node, boxSize float64) *layout {
@@ -211,7 +211,7 @@ func (l *layout) crossings() int {
 	place := l.places()
 	count := 0
 	for _, layer := range l.layers {
-		var ends []int // of the lines, sorted by their beginnings
+		var ends []int // ends of the lines, sorted by their beginnings
 		for _, at := range layer {
 			out := make([]int, 0, len(l.cells[at].out))
 			for _, to := range l.cells[at].out {

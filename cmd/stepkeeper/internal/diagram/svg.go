@@ -35,7 +35,7 @@ func SVG(nodes []Node, d Direction, label string, alone bool) string {
 	p := picture{layout: newLayout(nodes, size), across: d == Across}
 	width, height := p.extent()
 	var b strings.Builder
-	attributes := ` role="group"` // in a page its boxes are links
+	attributes := ` role="group"` // the boxes of an embedded picture are links
 	if alone {
 		attributes = ` role="img" xmlns="http://www.w3.org/2000/svg"`
 	}

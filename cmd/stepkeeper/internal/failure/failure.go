@@ -65,8 +65,8 @@ func (c Code) Word() string {
 type Error struct {
 	Code Code
 	What string
-	Do   string // "" where nothing more helps
-	Err  error  // what is behind it; nil for none
+	Do   string // advice; "" if none helps
+	Err  error  // cause; nil if there was no other error
 	// Quiet says that the command has already printed all there is.
 	Quiet bool
 }

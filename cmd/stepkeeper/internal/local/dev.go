@@ -48,16 +48,16 @@ type devOptions struct {
 	sweep     time.Duration
 	keep      string
 	replyTo   []string
-	example   string                     // its name; "": none
-	next      func(server string) string // what to do first with the example; nil: there is none
-	orders    string                     // of the example
+	example   string                     // name of the example; "" if none was chosen
+	next      func(server string) string // returns the first command to run; nil without an example
+	orders    string                     // file with orders of the example
 	logLevel  string
 	logFormat string
 	clockFile string
-	newKey    bool // for tokens
+	newKey    bool // a new key for tokens was asked for
 	redact    string
 	onAlert   embedded.OnAlert
-	command   string // of alerts
+	command   string // command to run on alerts
 	otlp      string // collector of spans; "": none are recorded
 }
 
@@ -71,7 +71,7 @@ type devReady struct {
 	Agents    int    `json:"agents"`
 	// the whole database file was checked; otherwise the check goes on
 	Checked bool   `json:"checked"`
-	Orders  string `json:"orders,omitempty"` // of the example: a file with orders to submit
+	Orders  string `json:"orders,omitempty"` // file with orders of the example to submit
 }
 
 // NewDev returns the command dev.

@@ -38,7 +38,7 @@ const exampleOrder = "order"
 type example struct {
 	name  string
 	dir   string
-	fleet *services.Fleet // of exampleOrder
+	fleet *services.Fleet // services of exampleOrder
 	stop  func() error    // ends the services of the others; nil: there are none
 }
 

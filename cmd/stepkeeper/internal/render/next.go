@@ -23,7 +23,7 @@ type Advice struct {
 // Later returns what can be done from a time on, when no call can take effect any more.
 func Later(t view.Task, program string) (all []Advice) {
 	now := t.Accepts
-	for _, c := range t.AcceptsLater { // as if it were the time of each
+	for _, c := range t.AcceptsLater { // each command is tried as if its time had come
 		t.Accepts = append(slices.Clip(now), c.Command)
 		for _, a := range Next(t, program) {
 			if a.Do == c.Command {

@@ -20,10 +20,10 @@ import (
 type Page struct {
 	Style   streams.Style
 	Now     time.Time
-	Program string          // how the command line is called, for the commands to run next
-	Width   int             // columns; 0 does not cut
-	Order   json.RawMessage // as it was submitted; nil where it is not known
-	Receipt string          // what it has cost; "" where that is not known
+	Program string          // call of the command line, for the commands to run next
+	Width   int             // columns; 0 means no limit
+	Order   json.RawMessage // order as it was submitted; nil if it is not known
+	Receipt string          // cost of the order; "" if it is not known
 	// Messages: show what the order has received and sent in the place of its timeline.
 	Messages bool
 }

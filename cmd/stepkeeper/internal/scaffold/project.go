@@ -17,7 +17,7 @@ const (
 
 // Project is a small working project: a workflow, the services that it calls, an order, a test.
 type Project struct {
-	Path       string // of its Go module
+	Path       string // path of its Go module
 	Go         string // Go release, for go.mod
 	Stepkeeper Module // unknown: the test of the workflow is left out, all else needs no module
 }

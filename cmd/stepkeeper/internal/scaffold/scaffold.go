@@ -36,7 +36,7 @@ type Agent struct {
 	Undo       string // the operation that reverses it
 	Module     string // path of the new Go module
 	Go         string // Go release, for go.mod
-	Stepkeeper Module // to build against
+	Stepkeeper Module // module to build against
 }
 
 var (

@@ -21,9 +21,9 @@ const MaxDocument = 64 << 20
 
 // Record is one order as it stands in the file.
 type Record struct {
-	Line int // where it began, from 1
+	Line int // first line of the record, from 1
 	Data []byte
-	Err  error // why it cannot be read; Data is nil then
+	Err  error // reason why the record cannot be read; Data is nil then
 }
 
 // Records reads r and calls yield for each record until it answers false. The error is one of
