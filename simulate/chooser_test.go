@@ -13,7 +13,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
-// TestEveryInvariantIsChecked: what is listed is looked at.
+// TestEveryInvariantIsChecked checks that runs look at every listed invariant.
 func TestEveryInvariantIsChecked(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range uint64(300) {
@@ -34,7 +34,8 @@ func TestEveryInvariantIsChecked(t *testing.T) {
 	}
 }
 
-// TestATapeGivesTheSameRun: what a seed has chosen is all on its tape, also after a turn through a file.
+// TestATapeGivesTheSameRun checks that a tape holds all choices of a seed, also after it was written to a
+// file and read.
 func TestATapeGivesTheSameRun(t *testing.T) {
 	for seed := range uint64(200) {
 		sc := simulate.Scenario{Definition: simulate.Drawn(seed)}
@@ -54,7 +55,7 @@ func TestATapeGivesTheSameRun(t *testing.T) {
 	}
 }
 
-// TestShrink: the counterexample of a wrong service comes down to a few choices.
+// TestShrink checks that the counterexample of a wrong service shrinks to a few choices.
 func TestShrink(t *testing.T) {
 	sc := simulate.Scenario{Definition: load(t, "../examples/simulate/transfer.yaml"),
 		Services: simulate.Services{"creditor": {Forgets: 2 * core.Second}}}
@@ -64,8 +65,8 @@ func TestShrink(t *testing.T) {
 	}
 }
 
-// TestShrinkToTheOrdersThatMatter: a run of several orders comes down to one, or to those without which
-// nothing is broken.
+// TestShrinkToTheOrdersThatMatter checks that a run of several orders shrinks to one, or to the orders
+// without which nothing breaks.
 func TestShrinkToTheOrdersThatMatter(t *testing.T) {
 	for _, c := range []struct {
 		workflow, first uint64
@@ -97,8 +98,8 @@ func TestShrinkToTheOrdersThatMatter(t *testing.T) {
 	}
 }
 
-// TestFaultsOutlastWaits: what comes after a wait of days meets faults too, so that a service behind it which
-// is not what its workflow says is found.
+// TestFaultsOutlastWaits checks that faults also happen after a wait of days, so that the run finds a service
+// behind it that differs from its workflow.
 func TestFaultsOutlastWaits(t *testing.T) {
 	sc := simulate.Scenario{Definition: load(t, "../examples/trial/trial.yaml"),
 		Order:    []byte(`{"email":"a@b","trialEnds":"2026-01-13T12:00:00Z","amount":5}`),
@@ -109,7 +110,7 @@ func TestFaultsOutlastWaits(t *testing.T) {
 	}
 }
 
-// TestOnlyRestarts: where nothing but processes fail, and no commands are given, every order is done.
+// TestOnlyRestarts checks that every order is done if only processes fail and no commands are given.
 func TestOnlyRestarts(t *testing.T) {
 	var faults []simulate.Fault
 	for _, name := range []string{"crash-before", "crash-after", "timeout-after", "frozen", "zombie",
@@ -182,7 +183,8 @@ func (r rapidly) Choose(p simulate.Point, n int, odds float64) int {
 	return rapid.IntRange(0, n-1).Draw(r.t, p.Site)
 }
 
-// TestRapidChooses: what rapid draws, with its shrinking, breaks nothing, and gives a tape like any other.
+// TestRapidChooses checks that the choices of rapid, with its shrinking, break nothing and give a tape like
+// any other.
 func TestRapidChooses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sc := simulate.Scenario{Definition: simulate.Drawn(rapid.Uint64Range(0, 500).Draw(t, "workflow")),

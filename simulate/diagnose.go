@@ -20,7 +20,7 @@ type Finding struct {
 	// Step and Agent say whose service it is about; "" where it cannot be said.
 	Step  string `json:"step,omitempty"`
 	Agent string `json:"agent,omitempty"`
-	// Advice: it costs time, and no order its end.
+	// Advice marks a finding that costs time but does not keep an order from its end.
 	Advice bool `json:"advice,omitempty"`
 }
 

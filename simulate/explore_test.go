@@ -40,8 +40,8 @@ func TestSmallScope(t *testing.T) {
 		e.Runs, e.Faults, e.Whole, e.Left)
 }
 
-// TestExplorationFinds: the exploration sees services that are not what their workflow says, with
-// as many faults on a path as it takes.
+// TestExplorationFinds checks that the exploration finds services that differ from what their workflow
+// declares, with as many faults on a path as it takes.
 func TestExplorationFinds(t *testing.T) {
 	for _, x := range []struct {
 		scope, invariant string
@@ -67,7 +67,7 @@ func TestExplorationFinds(t *testing.T) {
 	}
 }
 
-// TestTapeOfAnExploration: a path is kept and goes the same way again.
+// TestTapeOfAnExploration checks that a path is kept and goes the same way again.
 func TestTapeOfAnExploration(t *testing.T) {
 	s := simulate.SmallScopes()[:1]
 	s[0].Services = simulate.Services{"a-agent": {Grade: core.Plain}}
@@ -95,7 +95,8 @@ func TestTapeOfAnExploration(t *testing.T) {
 	}
 }
 
-// TestExplorationIsTheSame: the states are those of the world, and not of the way in which it was searched.
+// TestExplorationIsTheSame checks that the states depend on the world, and not on the way in which it was
+// searched.
 func TestExplorationIsTheSame(t *testing.T) {
 	s := simulate.SmallScopes()[:2]
 	one := simulate.Explore(s, 0, 1, time.Minute, nil)

@@ -9,7 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// TestReliabilityShowsTheFigures: how many scenarios, cells and worlds docs/reliability.md names is what
+// TestReliabilityShowsTheFigures checks that docs/reliability.md names as many scenarios, cells and worlds as
 // the code has.
 func TestReliabilityShowsTheFigures(t *testing.T) {
 	text, err := os.ReadFile("../docs/reliability.md")

@@ -9,9 +9,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
-// TestAFloodEndsLateAndNothingIsUndone: time in a queue is not a failure (P32). Nine orders come at
-// once, every agent takes one request at a time and half of its timeout for it, and nothing else goes
-// wrong: every order ends Processed.
+// TestAFloodEndsLateAndNothingIsUndone checks that time in a queue is not a failure (P32). Nine orders come
+// at once, and every agent takes one request at a time and half of its timeout for it. Nothing else goes
+// wrong, and every order ends Processed.
 func TestAFloodEndsLateAndNothingIsUndone(t *testing.T) {
 	flooded(t, func(p simulate.Point) int {
 		if p.Site == "slow" || p.Site == "world" && (p.Subject == "burst" || p.Subject == "capacity") {
@@ -21,9 +21,9 @@ func TestAFloodEndsLateAndNothingIsUndone(t *testing.T) {
 	})
 }
 
-// TestAgentsThatAreAwayForAnHourUndoNothing: a request that its agent has not received is no failed attempt
-// (P32). Every agent is away for the first hour, and nothing else goes wrong: every order ends Processed,
-// however few of them wait.
+// TestAgentsThatAreAwayForAnHourUndoNothing checks that a request that its agent has not received is not a
+// failed attempt (P32). Every agent is away for the first hour, and nothing else goes wrong. Every order ends
+// Processed, however few of them wait.
 func TestAgentsThatAreAwayForAnHourUndoNothing(t *testing.T) {
 	flooded(t, func(p simulate.Point) int {
 		if p.Site == "away" {

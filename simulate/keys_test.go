@@ -8,9 +8,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
-// TestForgottenKeysAreNotAsked: a service remembers keys for a shorter time than a step goes on trying
-// (P18). Where the workflow says so, nothing is done twice: the step stops for the operator. Where it
-// does not, something is.
+// TestForgottenKeysAreNotAsked simulates a service that remembers keys for a shorter time than a step keeps
+// trying (P18). If the workflow declares it, nothing is done twice: the step stops for the operator. If it
+// does not, something is done twice.
 func TestForgottenKeysAreNotAsked(t *testing.T) {
 	const seeds = 1200
 	for _, declared := range []bool{true, false} {

@@ -11,8 +11,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
-// TestEveryRuleIsLookedAt: each rule that the protocol states is held by an invariant, or there is an
-// argument why none can.
+// TestEveryRuleIsLookedAt checks that an invariant covers each rule of the protocol, or that an argument
+// states why none can.
 func TestEveryRuleIsLookedAt(t *testing.T) {
 	text, err := os.ReadFile("../docs/protocol.md")
 	if err != nil {
@@ -48,7 +48,7 @@ func TestEveryRuleIsLookedAt(t *testing.T) {
 	}
 }
 
-// TestEveryFaultIsExplained: docs/reliability.md says of each fault how it is played.
+// TestEveryFaultIsExplained checks that docs/reliability.md describes how each fault is played.
 func TestEveryFaultIsExplained(t *testing.T) {
 	text, err := os.ReadFile("../docs/reliability.md")
 	if err != nil {
@@ -61,8 +61,8 @@ func TestEveryFaultIsExplained(t *testing.T) {
 	}
 }
 
-// TestWhoseItIs: the rules of effects hold as far as the services keep what the workflow says of them;
-// every other broken rule is Stepkeeper's own, whatever the services are.
+// TestWhoseItIs checks who can correct a broken rule. The rules of effects hold only if the services keep
+// what the workflow declares; every other broken rule is Stepkeeper's own fault, whatever the services are.
 func TestWhoseItIs(t *testing.T) {
 	def := simulate.Drawn(1)
 	d := &def.Steps[0]

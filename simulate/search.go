@@ -33,7 +33,7 @@ type Report struct {
 	Story        []Line             `json:"-"`
 }
 
-// Statement says what the search allows to conclude, and no more.
+// Statement returns what the search allows to conclude, and no more.
 func (r *Report) Statement() string {
 	if r.Violation != nil {
 		return fmt.Sprintf("invariant %s is broken: %s", r.Violation.Invariant, r.Violation.Text)

@@ -235,7 +235,7 @@ var who = [world.CallCount]string{
 	world.CallDeploy: "only the Scheduler picks the version of a workflow for an order",
 }
 
-// absent says why a cell cannot exist; "" where it can.
+// absent returns why a cell cannot exist, or "" if it can.
 func absent(r world.Role, c world.Call, a world.Act) string {
 	isCompute := slices.Contains(world.Compute, a)
 	switch {

@@ -48,8 +48,8 @@ func (r *deciding) stillToClaim(claims, again []int) []int {
 	return claims
 }
 
-// passed: in a task that goes forward, what comes after the step need not wait for it any more. Compensated
-// is one that the task goes on without (P42).
+// passed reports whether later steps no longer wait for this one in a task that goes forward. A Compensated
+// step is one that the task goes on without (P42).
 func (s *Step) passed() bool {
 	return s.State == Processed || s.State == Skipped || s.State == Compensated
 }
@@ -82,8 +82,8 @@ func (r *deciding) readySteps(claims []int) (_ []int, skipped bool) {
 	return claims, skipped
 }
 
-// ready: not attempted in this run, and all before it done or skipped. A step that was handed
-// back is claimed by Wake and Resubmit only.
+// ready reports whether the step was not attempted in this run and every step before it is done or skipped.
+// Only Wake and Resubmit claim a step that was handed back.
 func (r *deciding) ready(i int) bool {
 	s := &r.t.Steps[i]
 	if s.State != Pending || s.Attempted() {
@@ -112,13 +112,13 @@ func (r *deciding) conditionHolds(i int) bool {
 	return yes && err == nil
 }
 
-// failExpression: Failed without a claim; nothing was attempted, so there is nothing to undo.
+// failExpression fails a step without a claim. Nothing was attempted, so there is nothing to undo.
 func (r *deciding) failExpression(i int, what string, err error) {
 	r.recordFailure(i, "expression", what+": "+err.Error(), 0)
 	r.failStep(i)
 }
 
-// failClaim: Failed without a claim, by the rule of the step itself (P50) or since its input cannot be
+// failClaim fails a step without a claim, by the rule of the step itself (P50) or because its input cannot be
 // computed.
 func (r *deciding) failClaim(i int, err error) {
 	var rule *Fail

@@ -83,8 +83,8 @@ func (r *deciding) addressed(e Answered) (steps []int, reason string) {
 }
 
 // voteOf returns the vote that an answer adds to a step, or nil if it changes nothing. The note of an
-// accepted answer says who decided before, or what decides whether the answer counts. A non-empty refused
-// says why it is refused.
+// accepted answer names who decided before, or what decides whether the answer counts. A non-empty refused
+// is the reason of a refusal.
 func (r *deciding) voteOf(i int, e Answered) (vote *Vote, note, refused string) {
 	s := &r.t.Steps[i]
 	value, reason := r.answerValue(i, e.Value)
@@ -123,8 +123,8 @@ func (r *deciding) voteOf(i int, e Answered) (vote *Vote, note, refused string) 
 	return vote, note, refused
 }
 
-// hasEnded says that the order goes no longer forward, and also how the step was decided if the answer is for
-// that round and from one who may answer.
+// hasEnded returns the text that the order no longer goes forward. It adds how the step was decided if the
+// answer is for that round and its sender may answer.
 func (r *deciding) hasEnded(s *Step, e Answered) string {
 	why := "the order goes no longer forward; it is " + string(r.t.ProcessState)
 	if e.Run != r.t.Run || e.Step != "" && e.Round != s.round() || s.Answers == nil ||

@@ -95,7 +95,7 @@ func (r *deciding) notifyParent() {
 	r.emit(e)
 }
 
-// only says what an operator can do with a child.
+// only returns the text that lists the commands an operator can give to a child.
 func (p *Parent) only() string {
 	return fmt.Sprintf(
 		"the order is child %d of step %s of %s, which decides about it; a child in Error can be "+

@@ -87,7 +87,7 @@ func (o OpenChild) inDoubt() bool {
 	return o.State == string(ChildClosed) || o.State == string(ChildExpired)
 }
 
-// resolveRefusal says why a fact about the children is not taken; "" where it is.
+// resolveRefusal returns why a fact about the children is refused, or "" if it is accepted.
 func (c *Children) resolveRefusal(fact Fact) string {
 	switch {
 	case c == nil || !slices.ContainsFunc(c.Open, OpenChild.inDoubt):

@@ -100,7 +100,7 @@ func (r *deciding) storeVerdict(v Verdict) {
 	r.verdict = &v
 }
 
-// submittedAgain answers a submission of an order that is there (P14).
+// submittedAgain decides a submission of an order that exists already (P14).
 func (r *deciding) submittedAgain(_ int, ev Event) (string, error) {
 	switch {
 	case r.t.IsTombstone():
@@ -203,7 +203,7 @@ func (r *deciding) undoCommand(_ int, ev Event) (string, error) {
 	return "", nil
 }
 
-// undoRefusal says why the operator cannot undo the task; "" where that is possible.
+// undoRefusal returns why the operator cannot undo the task, or "" if it can be undone.
 func (r *deciding) undoRefusal() string {
 	switch {
 	case r.t.Parent != nil:
@@ -265,7 +265,7 @@ func (r *deciding) resubmitCommand(_ int, ev Event) (string, error) {
 	return "", nil
 }
 
-// note says in the history what more the command did.
+// note returns the part of the history entry that describes further effects of the command.
 func (e *Resubmit) note() string {
 	if e.Step == "" {
 		return ""
@@ -345,7 +345,7 @@ func (r *deciding) restart(e Resubmit) {
 	r.advance()
 }
 
-// renewDeadline: a Resubmit carries a new deadline or removes it (P23a).
+// renewDeadline sets the deadline that a Resubmit carries, or removes it (P23a).
 func (r *deciding) renewDeadline(at Time) {
 	r.t.Deadline = 0
 	if at != 0 {
@@ -376,8 +376,8 @@ func (r *deciding) closeCommand(_ int, ev Event) (string, error) {
 	return "", nil
 }
 
-// closeRefusal says why the task cannot be closed; "" where that is possible. Nothing may be able to take
-// effect afterwards, since what the operator found is what stays.
+// closeRefusal returns why the task cannot be closed, or "" if it can. No call may take effect after the
+// close, because the operator's findings become final.
 func (r *deciding) closeRefusal(absent []string) string {
 	silent := false // it waits for children that never answer
 	for i := range r.t.Steps {

@@ -19,7 +19,8 @@ type Corrected struct {
 	At      Time            `json:"at"`
 }
 
-// correct gives a step the input of a Resubmit (P51). It answers why not, and then changes nothing.
+// correct replaces the input of a step with that of a Resubmit (P51). If it cannot, it returns the reason and
+// changes nothing.
 func (r *deciding) correct(e Resubmit, mode mode) (refused string) {
 	if e.Step == "" {
 		return ""

@@ -68,8 +68,9 @@ type deciding struct {
 
 func (r *deciding) emit(e Effect) { r.effects = append(r.effects, e) }
 
-// unchanged answers an event that changes nothing: what it caused before is emitted again (P12). Of an erased
-// task all was reported before, and what it sent is gone; only the removal of its content is repeated (P52).
+// unchanged decides an event that changes nothing: it emits again what the event caused before (P12). An
+// erased task has reported everything, and its messages are gone, so only the removal of its content is
+// repeated (P52).
 func (r *deciding) unchanged(task *Task, ev Event, ignored string) (Decision, error) {
 	r.t, r.effects = task, nil
 	if _, erases := ev.(Erase); erases && task.Erased != nil {

@@ -11,19 +11,21 @@ import (
 	"unicode/utf8"
 )
 
-// Grade says what a remote service's operation offers (protocol.md, section 6).
+// Grade describes what a remote service's operation offers (protocol.md, section 6).
 type Grade string
 
 const (
-	// Fenced: do(key) at most once; undo(key) reverses or succeeds on nothing, and refuses a later do(key).
+	// Fenced means that do(key) happens at most once, undo(key) reverses it or succeeds if there is nothing
+	// to undo, and a do(key) after that is refused.
 	Fenced Grade = "fenced"
-	// Idempotent: do(key) at most once; undo(key) succeeds on nothing; no fence.
+	// Idempotent means that do(key) happens at most once, and undo(key) succeeds if there is nothing to undo.
+	// A later do(key) is not refused.
 	Idempotent Grade = "idempotent"
-	// Plain: neither. The agent keeps a ledger (P31).
+	// Plain means that the service offers neither. The agent keeps a ledger (P31).
 	Plain Grade = "plain"
 )
 
-// Policy says what happens when a step has used up its budget or failed for good (P19).
+// Policy is the reaction to a step that has used up its budget or failed for good (P19).
 type Policy string
 
 const (
@@ -251,7 +253,7 @@ type Schedule struct {
 	Input json.RawMessage `json:"input,omitempty"`
 }
 
-// Overlap says what happens at a scheduled time while the order of the one before has not ended.
+// Overlap is the reaction to a scheduled time at which the previous order has not ended.
 type Overlap string
 
 const (
@@ -319,8 +321,8 @@ type Expressions interface {
 	// only called where Answer.Schema is set: what is wrong with the value
 	CheckAnswer(step int, value json.RawMessage) error
 	Refused(step int, env Environment) (bool, error) // only called where Answer.Refuse is set
-	// Items answers how many elements the list of a step has, and hands them to each in their order; only
-	// called where the step is an Each with an Input.
+	// Items returns the number of elements in the list of a step, and passes them to each in order. It is
+	// only called if the step is an Each with an Input.
 	Items(step int, env Environment, each func(index int, item json.RawMessage)) (count int, err error)
 	ChildOrder(step int, env Environment) (json.RawMessage, error) // only called where Each.Order is set
 }

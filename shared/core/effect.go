@@ -17,8 +17,7 @@ type SendRequest struct {
 	Grade     Grade     `json:"grade"`
 	Key       string    `json:"key"` // idempotency key; an undo names the key of the do that it reverses (P2)
 	Timeout   Duration  `json:"timeout"`
-	// MaxDuration: the handling may go on for that long, while it reports progress at least every Timeout
-	// (P43).
+	// MaxDuration is the longest time of the handling if it reports progress at least every Timeout (P43).
 	MaxDuration Duration        `json:"maxDuration,omitempty"`
 	ClaimedAt   Time            `json:"claimedAt"`
 	CompleteBy  Time            `json:"completeBy"`
@@ -26,7 +25,7 @@ type SendRequest struct {
 	ClockSkew   Duration        `json:"clockSkew,omitempty"`
 	Input       json.RawMessage `json:"input,omitempty"`
 	Resolved    *Resolved       `json:"resolved,omitempty"`
-	// PointOfNoReturn: the agent keeps a ledger of the key, so that it can prove a refusal (P22a).
+	// PointOfNoReturn makes the agent keep a ledger of the key, so that it can prove a refusal (P22a).
 	PointOfNoReturn bool   `json:"pointOfNoReturn,omitempty"`
 	Trace           string `json:"trace"` // W3C traceparent, derived from task, run, step and attempt
 }
@@ -51,18 +50,18 @@ const (
 	StatusRefused      StatusKind = "refused"
 	StatusStarted      StatusKind = "started"
 	StatusStepFinished StatusKind = "step-finished"
-	// StatusUndoing: the undo of a step waits until no call of it can take effect any more (P21). Sent once
-	// when the wait begins, and not again where that fails.
+	// StatusUndoing reports that the undo of a step waits until none of its calls can take effect any more
+	// (P21). It is sent once when the wait begins, and is not sent again if that fails.
 	StatusUndoing StatusKind = "undoing"
-	// StatusProgress: what an attempt at work has reported (P43). Not sent again where that fails.
+	// StatusProgress carries what a running attempt reported (P43). It is not sent again if that fails.
 	StatusProgress  StatusKind = "progress"
 	StatusCompleted StatusKind = "completed"
 	StatusFailed    StatusKind = "failed" // Error: an operator is needed
 	StatusUndone    StatusKind = "undone"
 	StatusCancelled StatusKind = "cancelled"
 	StatusClosed    StatusKind = "closed" // ended by the operator as it stood (P48)
-	// StatusCommandRefused: a command that came through the control queue was refused; the order goes on as
-	// it was.
+	// StatusCommandRefused reports that a command from the control queue was refused. The order continues
+	// unchanged.
 	StatusCommandRefused StatusKind = "command-refused"
 )
 
@@ -127,7 +126,7 @@ type RaiseAlert struct {
 // EraseContent removes the content that an order keeps apart from its task (P52).
 type EraseContent struct{ OrderID, Hash string }
 
-// Accepted says which of the operator's commands a task in Error accepts when it has just stopped.
+// Accepted lists the operator's commands that a task in Error accepts when it has just stopped.
 type Accepted struct {
 	Resubmit bool `json:"resubmit"`
 	Undo     bool `json:"undo"`
@@ -148,8 +147,8 @@ type Decision struct {
 	Task    *Task    // the next task; the one given where nothing changed
 	Changed bool     // it must be committed, on the version of the task given
 	Effects []Effect // messages to send after the commit, in this order; may be set if nothing changed (P12)
-	// Settles says that Effects hold the whole final status and alert of the present end: the handler that
-	// sent all of them commits Settled(task) afterwards (P11).
+	// Settles reports whether Effects hold the whole final status and alert of the present end. The handler
+	// that sent all of them commits Settled(task) afterwards (P11).
 	Settles bool
 	Ignored string   // why the event changed nothing; "" where it did
 	Verdict *Verdict // the answer to a command

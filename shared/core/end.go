@@ -19,7 +19,7 @@ func (r *deciding) resendAfter() Duration {
 	return r.def.ResendAfter
 }
 
-// notifies: is there a reply-to, and does the workflow ask for that kind of status?
+// notifies reports whether the order has a reply-to and the workflow asks for that kind of status.
 func (r *deciding) notifies(kind StatusKind) bool {
 	return r.t.ReplyTo != "" && r.def != nil && r.def.Notifies(kind)
 }
@@ -66,8 +66,8 @@ func EndKind(t *Task) StatusKind {
 	return StatusFailed
 }
 
-// enterProcessed: every step is done. An output that cannot be computed does not undo anything;
-// the status carries the reason.
+// enterProcessed ends a task whose steps are all done. An output that cannot be computed does not undo
+// anything; the status carries the reason.
 func (r *deciding) enterProcessed() {
 	if r.def.Output != nil {
 		if !r.orderKnown() {
@@ -103,7 +103,7 @@ func (r *deciding) keepOutput(out json.RawMessage) {
 	}
 }
 
-// enterUndone: nothing is left to undo.
+// enterUndone ends a task that has nothing left to undo.
 func (r *deciding) enterUndone() {
 	if r.t.CancelAsked {
 		r.enterEnd(Cancelled)
@@ -359,7 +359,8 @@ func (r *deciding) nextFinish(seq int) (int, int) {
 	return r.t.Steps[found].FinishSeq, found
 }
 
-// claimStands: a claim forward only counts while the task goes forward (H28), that of an undo always.
+// claimStands reports whether a claim still counts. A forward claim counts only while the task goes forward
+// (H28), a claim of an undo always.
 func (r *deciding) claimStands(s *Step) bool {
 	return s.State == Compensating || s.State == Waiting && s.Undo ||
 		(s.State == Processing || s.State == Waiting) && r.t.ProcessState == Processing

@@ -2,7 +2,7 @@ package core
 
 import "slices"
 
-// Erasure says who erased what an order held, and why (P52).
+// Erasure records who erased the content of an order, and why (P52).
 type Erasure struct {
 	By     string `json:"by"`
 	Reason string `json:"reason"`
@@ -37,8 +37,8 @@ func (r *deciding) eraseCommand(_ int, ev Event) (string, error) {
 	return "", nil
 }
 
-// eraseRefusal says why the task cannot be erased; "" if it can. Nothing may need what is removed: no further
-// attempt, no undo, and no status that has to be sent again byte for byte.
+// eraseRefusal returns why the task cannot be erased, or "" if it can. Nothing may still need the content: no
+// further attempt, no undo, and no status that has to be sent again byte for byte.
 func (r *deciding) eraseRefusal(unrested string) string {
 	t := r.t
 	switch {

@@ -49,7 +49,7 @@ type Reply struct {
 	NoEffect bool
 }
 
-// Progress says that the present attempt of a do is still at work (P43).
+// Progress reports that the present attempt of a do is still running (P43).
 type Progress struct {
 	Step      string
 	Run       int
@@ -60,17 +60,18 @@ type Progress struct {
 	Note      string
 }
 
-// Overdue says that a step's complete-by has passed; decided by the Supervisor only (P16).
+// Overdue reports that a step's complete-by has passed. Only the Supervisor decides it (P16).
 type Overdue struct {
 	Step    string
 	Attempt int
 	Backlog bool // the agent's queue holds a backlog (P32)
 }
 
-// DeadlinePassed says that the task's deadline has passed; decided by the Supervisor only (P23a).
+// DeadlinePassed reports that the task's deadline has passed. Only the Supervisor decides it (P23a).
 type DeadlinePassed struct{ Run int }
 
-// ResendDue says that a final status is unacknowledged past its time; decided by the Supervisor only (P11).
+// ResendDue reports that a final status is unacknowledged past its time. Only the Supervisor decides it
+// (P11).
 type ResendDue struct{}
 
 // Wake asks the Scheduler to go on with a step, or, where Step is empty, with the whole task.

@@ -266,7 +266,7 @@ func (s *Step) round() int {
 	return max(1, s.Answers.Round)
 }
 
-// excludes says why a person may not answer; "" for one who may.
+// excludes returns why a person may not answer, or "" if they may.
 func (a *Answers) excludes(by string) string {
 	switch {
 	case by == ByToken && (a.Need > 1 || len(a.Who) > 0 || a.NotSelf != ""): // P39

@@ -180,8 +180,8 @@ func (r *deciding) request(i int, input json.RawMessage) SendRequest {
 	return q
 }
 
-// keyMayExpire: the step is in doubt, and a call requested now could arrive when its service does
-// not know the key any more (P18).
+// keyMayExpire reports whether the step is in doubt and a call requested now could arrive after its service
+// has forgotten the key (P18).
 func (r *deciding) keyMayExpire(i int) bool {
 	s, until := &r.t.Steps[i], r.knownUntil(i)
 	return waiting(s) && s.Attempted() && until != 0 && r.at.Now.Add(r.timeout(i)) > until

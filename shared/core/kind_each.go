@@ -354,7 +354,8 @@ func (r *deciding) lookAtChildren(i int) {
 	r.endChildren(i)
 }
 
-// failChildren: too many have failed. All have ended, so nothing is in doubt (P41).
+// failChildren fails a step with too many failed children. All of them have ended, so nothing is in doubt
+// (P41).
 func (r *deciding) failChildren(i int) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	c := s.Children

@@ -62,8 +62,8 @@ func (waitKind) start(r *deciding, i int, p prepared) {
 	r.wait(i, p.wakeAt)
 }
 
-// wait: the Scheduler is woken at the time, and by the Supervisor where that is lost, or the time too far for
-// a message (P33, P34).
+// wait sets the time of a wait and wakes the Scheduler at it. The Supervisor wakes it if that message is
+// lost, or if the time is too far ahead for a message (P33, P34).
 func (r *deciding) wait(i int, wakeAt Time) {
 	s := &r.t.Steps[i]
 	s.WakeAt, s.CompleteBy = wakeAt, wakeAt

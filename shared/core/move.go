@@ -39,8 +39,8 @@ func (r *deciding) moveCommand(_ int, ev Event) (string, error) {
 	return "", nil
 }
 
-// askOn gives each open question of a moved task the time of its next reminder, which may be sooner or later
-// than before, or none at all. A stopped task gets these times from the Resubmit.
+// askOn sets the time of the next reminder for each open question of a moved task. It may be sooner or later
+// than before, or none. A stopped task gets these times from the Resubmit.
 func (r *deciding) askOn() {
 	if r.t.ProcessState != Processing {
 		return
@@ -60,7 +60,7 @@ func (r *deciding) move(to Target) (refused string) {
 	return r.pin(to.Definition)
 }
 
-// pin gives the task another definition. It returns the reason if that is not possible, and then changes
+// pin pins the task to another definition. If that is not possible, it returns the reason and changes
 // nothing.
 func (r *deciding) pin(to *Definition) (refused string) {
 	t := r.t.movedTo(r.def, to)
@@ -78,7 +78,7 @@ func (r *deciding) pin(to *Definition) (refused string) {
 	return ""
 }
 
-// moveRefusal says why the task cannot be moved; "" where it can.
+// moveRefusal returns why the task cannot be moved, or "" if it can.
 func (r *deciding) moveRefusal(to Target) string {
 	t := r.t
 	switch {
@@ -218,13 +218,13 @@ func fixed(d, n *StepDefinition, bound bool, s *Step) (all []Difference) {
 	return all
 }
 
-// sameInput: the input means the same in both.
+// sameInput reports whether the input means the same in both definitions.
 func sameInput(d, n *StepDefinition) bool {
 	return kindOfStep(d) == kindOfStep(n) && d.Operation == n.Operation && bytes.Equal(d.Input, n.Input)
 }
 
-// withoutEffect: it is proven, by its service (P22a) or by the operator, that no attempt of the step has an
-// effect that stands.
+// withoutEffect reports whether the service (P22a) or the operator has proven that no attempt of the step has
+// a lasting effect.
 func withoutEffect(s *Step) bool {
 	return s.NoEffect != 0 || !s.Attempted() && s.FailureCode != "" || s.State == Compensated &&
 		s.Resolved != nil && s.Resolved.Fact != Happened && s.Resolved.At > s.ClaimedAt
@@ -262,7 +262,7 @@ func free(d, n *StepDefinition) (all []Difference) {
 	return all
 }
 
-// takes: the same answers decide the same.
+// takes reports whether the same answers decide the same in both.
 func (a *Answer) takes(n *Answer) bool {
 	return a.Event == n.Event && a.Ask == n.Ask && slices.Equal(a.Values, n.Values) &&
 		bytes.Equal(a.Schema, n.Schema) && a.Refuse == n.Refuse
@@ -274,12 +274,12 @@ func (e *Each) same(n *Each) bool {
 	return e.Workflow == n.Workflow && e.Collect == n.Collect && bytes.Equal(e.Order, n.Order)
 }
 
-// waits: the time for an answer ends in the same way.
+// waits reports whether the time for an answer ends in the same way in both.
 func (a *Answer) waits(n *Answer) bool {
 	return a.OnTimeout == n.OnTimeout && a.Remind == n.Remind && bytes.Equal(a.TimeoutValue, n.TimeoutValue)
 }
 
-// order: all that comes before a step that was attempted or skipped was so too.
+// order returns a difference for each predecessor of a begun step that was neither attempted nor skipped.
 func order(n *StepDefinition, t *Task) (all []Difference) {
 	for _, name := range n.After {
 		if s := t.Step(name); s == nil || !s.begun() {

@@ -16,7 +16,7 @@ func (r *deciding) longest(i int) Duration {
 	return r.timeout(i)
 }
 
-// long: the present attempt may go on for longer than the timeout, while it reports progress.
+// long reports whether the present attempt may run longer than the timeout while it reports progress.
 func (r *deciding) long(i int) bool { return r.def.Steps[i].MaxDuration > 0 && !r.t.Steps[i].Undo }
 
 // firstCompleteBy is the complete-by of the present claim before any Progress: a request that is emitted

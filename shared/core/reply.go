@@ -114,8 +114,9 @@ func (r *deciding) recordNoEffect(i int, e Reply) bool {
 	return true
 }
 
-// setNoEffect: the alert of an Error must be the same each time (P12), so a fact that arrives in Error is
-// later than it, and an earlier fact keeps its time.
+// setNoEffect records that the step has had no effect. The alert of an Error must be the same each time
+// (P12), so a fact that arrives in Error gets a later time than the Error, and an earlier fact keeps its
+// time.
 func (r *deciding) setNoEffect(i int) {
 	if r.t.Steps[i].NoEffect != 0 {
 		return
@@ -159,7 +160,7 @@ func (r *deciding) scheduleWake(s *Step, wakeAt Time) {
 	r.emit(SendWake{OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt, WakeAt: wakeAt})
 }
 
-// failStep gives a do up, and decides what that means for the task.
+// failStep fails a do for good and decides what that means for the task.
 func (r *deciding) failStep(i int) {
 	r.markFailed(i)
 	r.applyPolicy(i)
@@ -221,13 +222,14 @@ func (r *deciding) applyPolicy(i int) {
 	}
 }
 
-// stopsOnFailure: the step's own policy, or a point of no return that was passed (H9: claimed, not done).
+// stopsOnFailure reports whether a failure of the step stops the task: by the step's own policy, or because a
+// point of no return was passed (H9: claimed, not done).
 func (r *deciding) stopsOnFailure(i int) bool {
 	return r.policyOf(i) == OnFailureStop || r.pastPointOfNoReturn()
 }
 
-// pastPointOfNoReturn: a point of no return is passed from a claim until it is proven that it had no effect
-// (P22a).
+// pastPointOfNoReturn reports whether a point of no return is passed: from its claim until it is proven that
+// it had no effect (P22a).
 func (r *deciding) pastPointOfNoReturn() bool {
 	for i := range r.t.Steps {
 		if s := &r.t.Steps[i]; r.def.Steps[i].PointOfNoReturn && s.Attempted() && s.NoEffect == 0 {

@@ -47,7 +47,7 @@ func (r *deciding) resolvesUndo(i int) bool {
 	return r.t.Phase == Undoing || r.t.Steps[i].State == UndoWait
 }
 
-// note says in the history what more the command did.
+// note returns the part of the history entry that describes further effects of the command.
 func (e *Resolve) note() string {
 	if len(e.Output) == 0 {
 		return ""
@@ -58,7 +58,7 @@ func (e *Resolve) note() string {
 // MaxOutput is the largest output of a step, in bytes: a reply must fit into one message.
 const MaxOutput = 48 << 10
 
-// statedOutputRefusal says why the output of a Resolve cannot be kept; "" if it can.
+// statedOutputRefusal returns why the output of a Resolve cannot be kept, or "" if it can.
 func (r *deciding) statedOutputRefusal(i int, e Resolve) string {
 	switch {
 	case e.Fact != Happened:

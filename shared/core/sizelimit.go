@@ -205,7 +205,8 @@ func longest(def *Definition, t *Task) *Task {
 	return c
 }
 
-// longestStep gives the times different values, so that none is left out.
+// longestStep returns a step of the greatest length. Its times differ from each other, so that the document
+// omits none of them.
 func longestStep(t *Task, d *StepDefinition, s *Step, cause string, reported bool) Step {
 	far := farAfter(t)
 	c := Step{
@@ -250,7 +251,8 @@ func longestStep(t *Task, d *StepDefinition, s *Step, cause string, reported boo
 	return c
 }
 
-// longestChildren: what is collected stands in the output later, and no more in the children.
+// longestChildren returns the longest Children of a step. They include the collected outputs, which move to
+// the step's output later.
 func longestChildren(d *Each, have *Children, cause string) *Children {
 	c := &Children{Count: manyOf, Next: manyOf, Started: manyOf, Cursor: manyOf, Failed: manyOf,
 		FailedAt: slices.Repeat([]int{MaxChildren}, maxFailedAt),

@@ -9,7 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// TestEveryTransitionIsDefinedOnce: no cell of the tables is forgotten, none defined by two rows.
+// TestEveryTransitionIsDefinedOnce checks that exactly one row defines each cell of the tables.
 func TestEveryTransitionIsDefinedOnce(t *testing.T) {
 	defined, silent := core.Definitions()
 	if want := 10*9*8 + 14*8; len(defined) != want {

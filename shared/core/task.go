@@ -247,8 +247,8 @@ type StepError struct {
 	Polling Time `json:"polling,omitzero"`
 }
 
-// UndoReason says why an order was undone (P19): it is set when the undo begins, and stays until the next
-// run.
+// UndoReason is the reason why an order was undone (P19). It is set when the undo begins, and stays until the
+// next run.
 type UndoReason struct {
 	Step string // "" for none
 	Code string // short and stable
@@ -299,7 +299,7 @@ func (e *Earlier) Count(o Outcome) {
 	}
 }
 
-// Closing says who closed a task, and why (P48).
+// Closing records who closed a task, and why (P48).
 type Closing struct {
 	By     string `json:"by"`
 	Reason string `json:"reason"`

@@ -31,7 +31,7 @@ const maxKeyID = 8
 // ByToken stands for a person where an answer came by a token that names none.
 const ByToken = "token"
 
-// pinKey gives a task whose workflow makes tokens their key. It keeps the one that it has (P12).
+// pinKey assigns the token key to a task whose workflow makes tokens. A task that has a key keeps it (P12).
 func (r *deciding) pinKey() error {
 	switch {
 	case !r.def.Tokens: // also of one that was moved here (P49)

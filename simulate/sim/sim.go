@@ -25,7 +25,7 @@ import (
 // Report is what a check has found.
 type Report = simulate.Report
 
-// Service says what a remote service truly offers; Services names them by their agents.
+// Service describes what a remote service truly offers. Services maps agents to their services.
 type (
 	Service  = simulate.Service
 	Services = simulate.Services
@@ -55,7 +55,7 @@ func Order(content string) Option {
 	return func(c *check) { c.scenario.Order = json.RawMessage(content) }
 }
 
-// With says what the services truly offer, where that is not what the workflow declares.
+// With sets what the services truly offer, if that differs from what the workflow declares.
 func With(s Services) Option { return func(c *check) { c.scenario.Services = s } }
 
 // Only lets nothing but these kinds of faults happen. A name that is none ends the test.
@@ -75,7 +75,8 @@ func Only(t testing.TB, faults ...string) Option {
 // Corpus sets the folder of the tapes; "" keeps none. Otherwise it is testdata/simulate.
 func Corpus(folder string) Option { return func(c *check) { c.corpus = folder } }
 
-// Breaks says that the workflow is wrong and that this invariant must break: for tests that show it.
+// Breaks marks the workflow as wrong, so that this invariant must break. Tests that demonstrate a fault use
+// it.
 func Breaks(invariant string) Option {
 	return func(c *check) { c.wanted, c.corpus = invariant, "" }
 }

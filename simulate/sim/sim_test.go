@@ -30,7 +30,8 @@ func (r *recorder) Logf(format string, args ...any) {
 	r.logs = append(r.logs, fmt.Sprintf(format, args...))
 }
 
-// TestCheckFails: a user's test fails with the shrunk story and a tape, which the next run plays first.
+// TestCheckFails checks that a user's test fails with the shrunk story and a tape, which the next run plays
+// first.
 func TestCheckFails(t *testing.T) {
 	folder := t.TempDir()
 	forgets := sim.With(sim.Services{"creditor": {Forgets: 2 * core.Second}})
@@ -57,7 +58,7 @@ func TestCheckFails(t *testing.T) {
 	}
 }
 
-// TestBreaks: a test that shows a wrong workflow fails when nothing breaks.
+// TestBreaks checks that a test that demonstrates a wrong workflow fails if nothing breaks.
 func TestBreaks(t *testing.T) {
 	r := &recorder{TB: t}
 	sim.Check(r, transfer, sim.Seeds(50), sim.Breaks("3"))
@@ -66,7 +67,7 @@ func TestBreaks(t *testing.T) {
 	}
 }
 
-// TestReplay: one tape, with the workflow as its file is now.
+// TestReplay plays one tape with the workflow as its file is now.
 func TestReplay(t *testing.T) {
 	folder := t.TempDir()
 	bad := filepath.Join(folder, "transfer.yaml")

@@ -16,7 +16,7 @@ func Begins(iv *world.Invocation, d port.Delivery) {
 	iv.Agency.Req, _ = d.Value.(*message.Request)
 }
 
-// reminds: the key of a reminder is of the step that is asked for (P37).
+// reminds reports whether the key of a reminder belongs to the step that is asked for (P37).
 func reminds(r *message.Request) bool {
 	return strings.HasPrefix(r.Key, core.Key(r.OrderID, r.Run, strings.TrimSuffix(r.Step, "-ask"))+"/")
 }
@@ -76,11 +76,12 @@ func Calls(iv *world.Invocation, c worker.Call) {
 	a.Called, a.Outcome = true, world.InTheDark
 }
 
-// pivots: the do of a point of no return, which goes by the ledger whatever its grade (P22a).
+// pivots reports whether a request is the do of a point of no return, which follows the ledger whatever its
+// grade (P22a).
 func pivots(r *message.Request) bool { return r.PointOfNoReturn && r.Operation == core.Do }
 
-// callsPivot: the ledger says before each call that it begins, and whether it is the only one; no call
-// begins that was proven to have had no effect.
+// callsPivot checks that the ledger records before each call that it begins, and whether it is the only one.
+// No call may begin that was proven to have had no effect.
 func callsPivot(iv *world.Invocation, c worker.Call) {
 	w, a := iv.W, &iv.Agency
 	w.Checks.Did("P31")
@@ -125,7 +126,7 @@ func enterLedger(e port.LedgerEntry, r *message.Request) (state string, command 
 	return state, command
 }
 
-// refusedLedger: the attempt that wrote it is proven to have had no effect.
+// refusedLedger reports whether the attempt that wrote the state is proven to have had no effect.
 func refusedLedger(state string) bool {
 	return state == worker.StateFailed || state == worker.StateLater
 }
@@ -185,7 +186,7 @@ func Moves(iv *world.Invocation, before, after port.LedgerEntry) {
 	}
 }
 
-// settledLedger: it is proven that the operation has happened.
+// settledLedger returns the state of a ledger entry after the proof that the operation has happened.
 func settledLedger(state string, op core.Operation) string {
 	switch {
 	case op == core.UndoOp && state == worker.StateUndoStarted:
@@ -262,7 +263,7 @@ func proves(iv *world.Invocation, r *message.Reply) {
 	s.Proven = max(s.Proven, r.Attempt)
 }
 
-// answersPlain: nothing is answered but what the ledger, the one call, or a check has shown (P31).
+// answersPlain checks that a reply holds only what the ledger, the one call, or a check has shown (P31).
 func answersPlain(iv *world.Invocation, r *message.Reply) {
 	w, a := iv.W, &iv.Agency
 	e := w.Ledgers[iv.P.Agent].Entries[a.Req.Key]

@@ -132,7 +132,7 @@ func checkEffects(w *world.Simulation, o *world.Order) {
 	}
 }
 
-// Undoing: what was claimed later has no effect any more (9).
+// Undoing checks that no effect of a step that was claimed later stands when a step is undone (9).
 func Undoing(w *world.Simulation, s *world.Remote, c worker.Call) {
 	t := w.Store.Task(s.Order)
 	if o := w.ByID[s.Order]; o != nil && o.Seen.Alone[fmt.Sprintf("%s/%d", s.Step, c.Attempt)] {
@@ -177,8 +177,8 @@ func Audit(w *world.Simulation) {
 	Letters(w)
 }
 
-// Letters: a message that was given up belongs to a task that came to its end all the same, or it
-// is unreadable (19).
+// Letters checks that a dead letter belongs to a task that came to its end all the same, or is unreadable
+// (19).
 func Letters(w *world.Simulation) {
 	for _, name := range w.Names {
 		for _, l := range w.Queues[name].Dead {

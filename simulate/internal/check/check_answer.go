@@ -43,8 +43,8 @@ func (m *move) answers(was, s *core.Step) {
 	m.decidedInTime(was, s, &d, decided)
 }
 
-// votes: an accepted answer is never lost, and each person has one (P35, P36). At the claim those go who may
-// not answer.
+// votes checks that an accepted answer is never lost, and that each person has one (P35, P36). At the claim
+// the votes of people who may not answer are removed.
 func (m *move) votes(was, s *core.Step, decided bool) {
 	if was.Answers == nil || was.Answers.Round != s.Answers.Round || m.before.Run != m.after.Run {
 		return
@@ -66,7 +66,7 @@ func (m *move) votes(was, s *core.Step, decided bool) {
 	}
 }
 
-// decidedInTime: nothing stands for an answer before its time has passed (P37).
+// decidedInTime checks that no default stands for an answer before its time has passed (P37).
 func (m *move) decidedInTime(was, s *core.Step, d *core.Decided, decided bool) {
 	if _, before := model.DecidedOf(was); !decided || before || was.State != core.Waiting {
 		return

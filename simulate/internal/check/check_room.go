@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 )
 
-// fits: every document is within its limit, the text of a failure is cut only where that is needed, and
-// what was reported stays as it was reported (P28, P12).
+// fits checks that every document is within its limit, that the text of a failure is cut only if needed, and
+// that reported texts stay as they were reported (P28, P12).
 func (m *move) fits() {
 	m.did("P28")
 	limit, t, b := m.w.Room.Limit, m.after, m.before

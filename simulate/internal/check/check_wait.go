@@ -93,13 +93,14 @@ func (m *move) wait(was, s *core.Step) {
 	}
 }
 
-// undecided: the undo has taken the task out of Error, which clears the times; what undoes the step comes
-// next.
+// undecided reports whether the undo has taken the task out of Error, which clears the times. The undo of the
+// step comes next.
 func (m *move) undecided(was *core.Step) bool {
 	return m.after.ProcessState == core.Compensating && was.CompleteBy == 0
 }
 
-// prompt: once faults are over a wait ends by its Wake, or by the next sweep after the grace (P33).
+// prompt checks that, once faults are over, a wait ends by its Wake or by the next sweep after the grace
+// (P33).
 func (m *move) prompt(s *core.Step, at core.Time) {
 	since := max(int64(at)-m.w.Start, m.w.QuiescedAt, m.o.Seen.ForwardAt)
 	// a lease, or a message, of who stood still last must run out

@@ -39,10 +39,10 @@ func (m *move) added() (n int) {
 	return n
 }
 
-// verdicts: one ID, one answer, unless eight later ones have replaced it: then a copy of an accepted command
-// is refused for its number. What was refused once stays refused in its run. Numbers grow by accepted
-// commands, and by one if the list of refused commands is full (P5); a Cancel that was refused stays refused
-// for its run (P17).
+// verdicts checks that one ID has one verdict, unless eight later ones have replaced it: then a copy of an
+// accepted command is refused for its number. A refused command stays refused in its run, and a refused
+// Cancel too (P17). Numbers grow by accepted commands, and by one if the list of refused commands is full
+// (P5).
 func (m *move) verdicts() {
 	m.did("P5", "P17")
 	accepted := 0
@@ -112,7 +112,7 @@ func (m *move) ofAnOldRun(id string) bool {
 	})
 }
 
-// tokens: the document of a task whose workflow makes tokens holds none (P39).
+// tokens checks that the document of a task whose workflow makes tokens holds no token (P39).
 func (m *move) tokens() {
 	if m.after.TokenKey == "" {
 		return
@@ -123,7 +123,7 @@ func (m *move) tokens() {
 	}
 }
 
-// identity: what never changes, and what only grows.
+// identity checks the fields that never change, and those that only grow.
 func (m *move) identity() {
 	m.did("2", "15", "20", "P2", "P14")
 	if m.o.Seen.Writes > most {
@@ -153,8 +153,8 @@ func (m *move) identity() {
 	}
 }
 
-// corrected: another input is given by a command only, to a step whose key has had no effect and has no open
-// call (P51).
+// corrected checks that only a command sets another input, and only for a step whose key has had no effect
+// and has no open call (P51).
 func (m *move) corrected() {
 	t, b := m.after, m.before
 	for i := range t.Steps {
@@ -177,8 +177,8 @@ func (m *move) corrected() {
 	}
 }
 
-// moved: a definition is pinned by a command, while nothing is in flight and no end is unreported; what was
-// attempted or skipped stays as it is, but for a task that was undone (P49).
+// moved checks that only a command pins another definition, while nothing is in flight and no end is
+// unreported. Attempted and skipped steps stay as they are, except in a task that was undone (P49).
 func (m *move) moved() {
 	t, b := m.after, m.before
 	if t.Definition == b.Definition {
@@ -218,7 +218,7 @@ func (m *move) was(name string) *core.Step {
 	return &core.Step{Name: name, State: core.Pending, Attempt: m.before.Removed[name]}
 }
 
-// index: due is never late, and never missing (21, P9).
+// index checks that the indexed due time is never late and never missing (21, P9).
 func (m *move) index() {
 	m.did("21", "P9")
 	live := model.Live(m.after)
@@ -237,7 +237,7 @@ func (m *move) index() {
 	}
 }
 
-// ends: an end is left by a command only (6).
+// ends checks that only a command leaves an end (6).
 func (m *move) ends() {
 	m.did("6", "P22", "P23", "P20")
 	t, b := m.after, m.before
@@ -277,8 +277,8 @@ func (m *move) ends() {
 	}
 }
 
-// erased: an order is erased at an end that was reported, stays so, and nothing of what was sent stands in
-// its document (P52).
+// erased checks that an order is erased at an end that was reported, stays so, and that its document holds
+// nothing that was sent (P52).
 func (m *move) erased() {
 	t, b := m.after, m.before
 	if t.Erased == nil {
@@ -316,7 +316,7 @@ func (m *move) nothingToReport() bool {
 	return m.after.EndSeq == 0 && m.after.Parent == nil && !model.Alerts(m.def, m.after)
 }
 
-// why: an order is undone for the reason for which that began, whatever becomes of its undo (P19).
+// why checks that the reason of an undo stays the first one, whatever becomes of the undo (P19).
 func (m *move) why() {
 	if m.before == nil || m.before.Why == "" || m.before.IsTombstone() || m.before.Run != m.after.Run ||
 		m.before.ProcessState == core.Closed {
@@ -331,7 +331,7 @@ func (m *move) why() {
 	}
 }
 
-// settled: an end counts as reported only when it was (P11).
+// settled checks that an end counts as reported only if it was (P11).
 func (m *move) settled() {
 	t, b := m.after, m.before
 	if b == nil || b.ResendAt == 0 || t.ResendAt != 0 || t.Ended != b.Ended ||
@@ -352,7 +352,8 @@ func (m *move) settled() {
 // AlertID names the alert of an end.
 func AlertID(at core.Time, run, command int) string { return fmt.Sprintf("%s/%d/%d", at, run, command) }
 
-// replies: one of another run or operation, or of a stale attempt other than done, changes nothing (4).
+// replies checks that a reply of another run or operation, or of a stale attempt other than done, changes
+// nothing (4).
 func (m *move) replies() {
 	if m.w.Cur == nil || m.before == nil || len(m.w.Cur.Letters) == 0 || settling(m.o, m) ||
 		len(m.w.Cur.Sight(m.after.OrderID).Extra) > 0 {

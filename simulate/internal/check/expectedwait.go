@@ -57,7 +57,8 @@ func learnt(iv *world.Invocation, gone func(id string) bool) {
 	}
 }
 
-// like: the time of the decision is known within the readings of the clock only.
+// like reports whether two waits agree. The time of the decision is known only within the readings of the
+// clock.
 func like(l *world.ExpectedWait, w scheduler.Wait) bool {
 	near := func(d core.Duration) bool { return -l.Vague <= d && d <= l.Vague }
 	return near(core.Duration(w.Learnt-l.Learnt)) && near(w.Waited-l.Waited)

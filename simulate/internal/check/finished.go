@@ -9,7 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// settledHere: only a handling that itself sent all of it settles an end (P11).
+// settledHere checks that only a handling that itself sent all of an end settles it (P11).
 func (m *move) settledHere(s *world.Sight) {
 	m.did("P11")
 	s.Settled = true
@@ -38,7 +38,8 @@ func Finished(iv *world.Invocation, gone func(id string) bool) {
 	}
 }
 
-// tooFar: no message can wait for so long (P9a), seen from any time at which the handler has read its clock.
+// tooFar reports whether no message can wait that long (P9a), seen from any time at which the handler has
+// read its clock.
 func tooFar(iv *world.Invocation, want model.Mail) bool {
 	first := core.TimeOf(iv.P.Now())
 	for _, r := range iv.Clock {
@@ -77,14 +78,14 @@ func concluded(iv *world.Invocation, s *world.Sight) {
 	}
 }
 
-// sentAll: the handling itself has sent all that the end has to report.
+// sentAll reports whether the handling itself has sent all that the end has to report.
 func sentAll(s *world.Sight, def *core.Definition, t *core.Task) bool {
 	return (t.EndSeq == 0 || has(s, model.Mail{Kind: 't', Attempt: t.EndSeq})) &&
 		(!model.Alerts(def, t) || has(s, model.Mail{Kind: 'a', WakeAt: t.Ended}))
 }
 
-// spent: the messages of an order that are deleted, although nothing was committed for them, change
-// nothing. It answers what they have to send again.
+// spent checks that messages of an order that are deleted without a commit change nothing. It returns what
+// they have to send again.
 func spent(iv *world.Invocation, s *world.Sight) (must []model.Mail, ok bool) {
 	w := iv.W
 	var broken string
@@ -117,8 +118,8 @@ func spent(iv *world.Invocation, s *world.Sight) (must []model.Mail, ok bool) {
 	return nil, false
 }
 
-// copied: what was not handled before, and changes nothing, has its sender answered and nothing else sent,
-// or copies would multiply calls (P12a).
+// copied checks a message that was not handled before and changes nothing. Its sender gets a reply and
+// nothing else is sent, because copies would otherwise multiply calls (P12a).
 func copied(iv *world.Invocation, s *world.Sight) {
 	// a decision that followed from a redelivered message is none of a fresh copy
 	for i, l := range iv.Letters {
@@ -139,8 +140,8 @@ func copied(iv *world.Invocation, s *world.Sight) {
 	}
 }
 
-// unreadable: what cannot be read goes to quarantine, what is of a newer schema stays, and nothing
-// is returned to the queue without a reason (19).
+// unreadable checks that an unreadable message goes to quarantine, that one of a newer schema stays, and that
+// nothing is returned to the queue without a reason (19).
 func unreadable(iv *world.Invocation, gone func(id string) bool) {
 	w := iv.W
 	lost := iv.Gone == nil
@@ -163,7 +164,7 @@ func unreadable(iv *world.Invocation, gone func(id string) bool) {
 	}
 }
 
-// stays: one of the messages of the order is ahead of the document (P8).
+// stays reports whether one of the messages of the order is ahead of the document (P8).
 func stays(iv *world.Invocation, id string) bool {
 	s := iv.Sight(id)
 	m := modelFor(iv, s, s.Base, times(iv, s)[0])

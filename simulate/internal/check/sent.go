@@ -15,7 +15,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// given: the requests of a step that has got another input have that one (P51).
+// given checks that the requests of a step with a corrected input carry that input (P51).
 func given(w *world.Simulation, t *core.Task, r *message.Request) {
 	if t == nil || t.Run != r.Run || r.Operation != core.Do && string(r.Input) == "" {
 		return
@@ -47,7 +47,8 @@ func budgets(w *world.Simulation, step string) (do, undo int) {
 	return do, undo
 }
 
-// meant: one key means one thing, whatever definition the task pins (P49). An undo's input may differ.
+// meant checks that one key means one thing, whatever definition the task pins (P49). An undo's input may
+// differ.
 func meant(w *world.Simulation, o *world.Order, r *message.Request) {
 	// it comes too late to have an effect (P25): its Scheduler was frozen
 	if core.Time(w.Start+w.Now) >= r.StopBy {
@@ -132,7 +133,7 @@ func calls(h *world.History) (n int) {
 	return n
 }
 
-// because: drawn steps give as the reason the code with which a step before them has failed (P42).
+// because checks that drawn steps give as the reason the code of the step before them that failed (P42).
 func because(w *world.Simulation, t *core.Task, r *message.Request) {
 	if t == nil || t.Run != r.Run || r.Operation == core.UndoOp {
 		return
@@ -151,8 +152,8 @@ func because(w *world.Simulation, t *core.Task, r *message.Request) {
 	}
 }
 
-// routed: a request goes to one of its step's agents, and not to the one at which the attempt before was not
-// done (P44).
+// routed checks that a request goes to one of its step's agents, but not to the agent of a previous attempt
+// that was not done (P44).
 func routed(w *world.Simulation, t *core.Task, r *message.Request) {
 	_, d := w.StepOf(t, r.Step)
 	if !slices.Contains(d.AllAgents(), r.Agent) {
@@ -173,8 +174,8 @@ func routed(w *world.Simulation, t *core.Task, r *message.Request) {
 	}
 }
 
-// sentControl: the Supervisor sends what it has committed, and a Wake does not come before its time
-// by its sender's clock (P9a, P16).
+// sentControl checks that the Supervisor sends what it has committed, and that a Wake does not come before
+// its time by its sender's clock (P9a, P16).
 func sentControl(w *world.Simulation, p *world.Process, c *message.Control, delay time.Duration) {
 	iv := w.Cur
 	if iv == nil || iv.P != p || p.Role == world.AClient {

@@ -12,8 +12,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// mayDo: a do is sent while its task goes forward, or by a batch in which it did so before its last
-// message: what that claimed is under way, and what it met in hand may be sent again (P12, P13).
+// mayDo reports whether a do may be sent: while its task goes forward, or by a batch in which the task went
+// forward before its last message. A do that such a message claimed is in flight, and a do that was already
+// in flight may be sent again (P12, P13).
 func mayDo(iv *world.Invocation, r *message.Request) bool {
 	s := iv.Sight(r.OrderID)
 	forward := func(t *core.Task) bool { return t.ProcessState == core.Processing && t.Run == r.Run }
@@ -23,7 +24,7 @@ func mayDo(iv *world.Invocation, r *message.Request) bool {
 		s.Base != nil && forward(s.Base) && len(events(iv, r.OrderID)) > 1
 }
 
-// Loaded: the handling decides on this from now on.
+// Loaded records the task that the handling decides on from now on.
 func Loaded(iv *world.Invocation, id string, t *core.Task) {
 	s := iv.Sight(id)
 	s.Base = t
@@ -118,8 +119,8 @@ func mailOf(v port.Value) (id string, m model.Mail, ok bool) {
 	return "", model.Mail{}, false
 }
 
-// has: was it sent by this handling? Of an alert the time of its Error counts, of a Wake the step, of an undo
-// that waits until when.
+// has reports whether the handling sent a mail. For an alert the time of its Error counts, for a Wake the
+// step, for a waiting undo its end.
 func has(s *world.Sight, want model.Mail) bool {
 	return slices.ContainsFunc(s.Sent, func(m model.Mail) bool {
 		return m.Kind == want.Kind && m.Step == want.Step && m.Attempt == want.Attempt &&
@@ -258,7 +259,7 @@ func EventsOf(s *world.Sight, iv *world.Invocation) []any {
 	return all
 }
 
-// fresh: the n-th event was not handled before, so that it has nothing to send again (P12a).
+// fresh reports whether the n-th event was not handled before, so that it has nothing to send again (P12a).
 func fresh(s *world.Sight, iv *world.Invocation, n int) bool {
 	if s.Doubt {
 		return false

@@ -95,7 +95,7 @@ func (m *move) failedByRule(i int) bool {
 	return err != nil
 }
 
-// needed: what is answered is not asked for (P38).
+// needed checks that a step that is answered is not asked for (P38).
 func (m *move) needed(call string) {
 	for i := range m.def.Steps {
 		d := &m.def.Steps[i]
@@ -110,7 +110,8 @@ func (m *move) needed(call string) {
 	}
 }
 
-// held: a step is handed back uncounted, for at least 2 s, and not beyond maxQueueTime or pollFor (P45).
+// held checks that a step is handed back uncounted for at least 2 s, and not beyond maxQueueTime or pollFor
+// (P45).
 func (m *move) held(was, s *core.Step, d *core.StepDefinition) {
 	if model.SinceOf(s) == 0 || !was.InFlight() || s.InFlight() {
 		return
@@ -129,7 +130,7 @@ func (m *move) held(was, s *core.Step, d *core.StepDefinition) {
 	}
 }
 
-// progressed: an attempt keeps its stopBy, and its complete-by never lies after that (P43).
+// progressed checks that an attempt keeps its stopBy, and that its complete-by is never after it (P43).
 func (m *move) progressed(was, s *core.Step) {
 	if !was.InFlight() || !s.InFlight() || was.Attempt != s.Attempt || m.before.Run != m.after.Run {
 		return
@@ -141,7 +142,7 @@ func (m *move) progressed(was, s *core.Step) {
 	}
 }
 
-// goesOn: P42.
+// goesOn checks P42.
 func (m *move) goesOn(was, s *core.Step) {
 	m.did("P42")
 	t := m.after
@@ -183,8 +184,8 @@ func (m *move) undoneAlone(s *core.Step) bool {
 	return true
 }
 
-// waitsFor: what a step comes after has ended when it is claimed for the first time; one that the task goes
-// on without is undone then (P42).
+// waitsFor checks that a failed step that the task goes on without is undone before a later step is claimed
+// (P42).
 func (m *move) waitsFor(s *core.Step, d *core.StepDefinition) {
 	for _, name := range d.After {
 		if o := m.after.Step(name); o.FailureCode != "" && o.State != core.Compensated {

@@ -171,7 +171,7 @@ func otherContent(w *world.Simulation, o *world.Order) {
 	_ = send(w, client(w), w.Queues[port.Intake], port.Message{Value: &m})
 }
 
-// acknowledged: an order that was answered as stored must be there (invariant 1).
+// acknowledged checks that an order that was acknowledged as stored exists (invariant 1).
 func acknowledged(w *world.Simulation, o *world.Order) {
 	o.Acked = true
 	w.Checks.Did("1")
@@ -322,7 +322,7 @@ func Command(w *world.Simulation, o *world.Order, t *core.Task, kind message.Con
 	return c
 }
 
-// correct gives a step another input: mostly one that has failed, now and then any other.
+// correct adds a step and another input for it to a command: mostly a failed step, now and then any other.
 func correct(w *world.Simulation, o *world.Order, t *core.Task, c *message.Control) {
 	if t == nil || len(t.Steps) == 0 {
 		return
@@ -361,7 +361,7 @@ func aim(w *world.Simulation, o *world.Order) string {
 	return strings.Repeat("0", len(w.Def.Hash))
 }
 
-// believed: a fact about the step may be taken, so that it must be true.
+// believed reports whether a fact about the step may be accepted, so that it must be true.
 func believed(w *world.Simulation, t *core.Task, step string) bool {
 	s := t.Step(step)
 	return t.ProcessState == core.Error && inDoubt(s) && core.Time(w.Start+w.Now+w.Skew()) > s.LastStop()

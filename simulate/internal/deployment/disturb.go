@@ -57,7 +57,7 @@ func expire(w *world.Simulation) {
 	}
 }
 
-// redeploy gives one instance a newer version of the workflow: old and new run side by side.
+// redeploy deploys a newer version of the workflow to one instance: old and new run side by side.
 func redeploy(w *world.Simulation) {
 	p := w.Procs[0]
 	if w.Newer == nil || len(p.Running) > 0 ||

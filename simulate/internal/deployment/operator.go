@@ -101,7 +101,7 @@ func halfErased(w *world.Simulation, o *world.Order) bool {
 	return r != nil && r.Task != nil && r.Task.Erased != nil && r.Content != nil
 }
 
-// undoFails: the input of an undo cannot be computed, however often it is tried.
+// undoFails reports whether the input of an undo cannot be computed, however often it is tried.
 func undoFails(t *core.Task) bool {
 	return slices.ContainsFunc(t.Steps, func(s core.Step) bool {
 		return s.State == core.UndoWait && s.Error != nil && s.Error.Code == "expression"
@@ -130,7 +130,7 @@ func triedInVain(w *world.Simulation, o *world.Order, t *core.Task) bool {
 	return false
 }
 
-// inDoubt: the agent was asked, and the outcome is unknown.
+// inDoubt reports whether the agent was asked and the outcome is unknown.
 func inDoubt(s *core.Step) bool {
 	return s.Attempted() && (s.State == core.Failed || s.State == core.UndoWait || s.State == core.Pending)
 }

@@ -53,7 +53,7 @@ func replan(q *world.Queue) {
 	}
 }
 
-// poll gives what is visible to a consumer.
+// poll delivers the visible messages to a consumer.
 func poll(q *world.Queue) {
 	w := q.W
 	defer replan(q)
@@ -132,7 +132,7 @@ func Take(q *world.Queue, l *world.Letter) bool {
 	return true
 }
 
-// find answers the place of the message whose receipt is still good.
+// find returns the index of the message whose receipt is still valid, or -1.
 func find(q *world.Queue, receipt string) int {
 	id, n, _ := strings.Cut(receipt, "/")
 	for i, l := range q.Messages {
@@ -193,8 +193,8 @@ func (q queuePort) Send(_ context.Context, messages []port.Message) []error {
 	return errs
 }
 
-// tooLarge: a request or a status may be more than a message can hold (P28). A request that no queue
-// takes is a failure of its step, decided in the same handling.
+// tooLarge reports whether a request or a status may be too large for a message (P28). A request that no
+// queue takes is a failure of its step, decided in the same handling.
 func tooLarge(w *world.Simulation, m port.Message) bool {
 	switch v := m.Value.(type) {
 	case *message.Request:

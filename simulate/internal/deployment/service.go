@@ -158,7 +158,7 @@ func deferred(w *world.Simulation, iv *world.Invocation, c worker.Call, after in
 	if w.Choose("within", c.Key, 2, 0.5) == 1 {
 		within = time.Duration(w.Spread("within", c.Key+"/for", 2*after)) * time.Millisecond
 	}
-	lost := w.Sc.Only == nil && w.Choose("deferred", c.Key, 2, 0.1) == 1 // lost for the same reason as above
+	lost := w.Sc.Only == nil && w.Choose("deferred", c.Key, 2, 0.1) == 1 // The reply may never come.
 	s.Pending++
 	w.After(after, func() {
 		s.Pending--
@@ -338,7 +338,7 @@ func notYet(w *world.Simulation, iv *world.Invocation, c worker.Call, begins boo
 	return worker.NotYet(time.Duration(w.Spread("retry-after", c.Key, 120)) * time.Second)
 }
 
-// outage: now and then a service hangs for all callers, for a while or for hours.
+// outage makes a service hang for all callers now and then, for a while or for hours.
 func outage(w *world.Simulation, agent string) {
 	odds := 0.1
 	if w.Long {

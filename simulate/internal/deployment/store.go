@@ -178,7 +178,7 @@ func later(p *world.Process, wr *port.Write) *port.Write {
 
 var errAnswer = fmt.Errorf("the answer was lost on its way")
 
-// Load answers each record on its own: a throttle may affect one of them, or all.
+// Load returns a result for each record: a throttle may affect one of them, or all.
 func (s storePort) Load(_ context.Context, ids []string) ([]*port.Record, []error) {
 	records, errs := make([]*port.Record, len(ids)), make([]error, len(ids))
 	if len(ids) == 0 {

@@ -19,7 +19,7 @@ type oneByOne struct {
 	ledgerPort
 }
 
-// simulated gives the ports of a world without faults in which nothing else happens.
+// simulated returns the ports of a world without faults in which nothing else happens.
 func simulated(*testing.T) storetest.Backends {
 	w := &world.Simulation{Quiescing: true, Shards: 3, Leases: map[string]world.Lease{},
 		Checks: world.NewChecks()}

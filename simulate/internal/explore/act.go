@@ -128,9 +128,9 @@ func standstill(d *world.Driver) int64 {
 	return 4 * world.Visibility
 }
 
-// still: some work is not done, since all processes that could do it are down or stand still. That is
-// bounded, for what waits for them could grow for ever. A message that is late, or a handler that stands
-// still while others work, needs no bound: the others come to a rest.
+// still reports whether some work waits because all processes that could do it are down or stand still. That
+// is bounded, because the messages that wait for them could grow for ever. A late message, or a handler that
+// stands still while others work, needs no bound: the others come to a rest.
 func still(d *world.Driver) bool {
 	for i, p := range d.W.Procs {
 		if p.Role == world.AClient || slices.ContainsFunc(d.W.Procs[:i],
@@ -180,7 +180,7 @@ func mail(d *world.Driver, a world.Action) {
 	}
 }
 
-// release: a message that was late is there.
+// release makes a late message visible.
 func release(l *world.Letter, now int64) {
 	if l.Late {
 		l.Late, l.Visible = false, min(l.Visible, now)
@@ -225,7 +225,7 @@ func deliver(d *world.Driver, q *world.Queue, letters []*world.Letter) {
 	d.Input, d.Mine = 0, nil
 }
 
-// command gives the next command of the people; it counts as done once it was given.
+// command sends the next command of the people. The command counts as done once it was sent.
 func command(d *world.Driver) {
 	o := d.W.AllOrders[0]
 	if c := deployment.Command(d.W, o, d.W.Store.Task(o.Id), d.Scope.People[d.Done]); c != nil {
@@ -259,7 +259,7 @@ func handlerOf(w *world.Simulation, id int32) *world.Invocation {
 	panic(fmt.Sprintf("simulate: there is no handler %d", id)) // a path of another program
 }
 
-// atEnd: every order rests, and nothing is under way that would change that by itself.
+// atEnd reports whether every order rests and no message or handler can change that by itself.
 func atEnd(d *world.Driver) bool {
 	for _, o := range d.W.AllOrders {
 		t := d.W.Store.Task(o.Id)

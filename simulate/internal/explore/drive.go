@@ -77,7 +77,7 @@ func alone(d *world.Driver) bool {
 	return false
 }
 
-// apart: the next call of a handler need not be interleaved with what others do.
+// apart reports whether the next call of a handler need not be interleaved with the actions of others.
 //
 // Handlers are taken as blocks of calls (Lipton's reduction). To take a message, to begin a sweep and to go
 // on after standing still are right movers: they touch nothing that any other handler reads, so that they may
@@ -110,7 +110,7 @@ func apart(d *world.Driver, iv *world.Invocation) bool {
 	return false
 }
 
-// shared: another handler touches the key of this agent's handler, or is about to.
+// shared reports whether another handler touches the key of this agent's handler, or is about to.
 func shared(d *world.Driver, iv *world.Invocation) bool {
 	w, key := d.W, iv.Agency.Req.Key
 	for _, p := range w.Procs {
@@ -132,10 +132,10 @@ func shared(d *world.Driver, iv *world.Invocation) bool {
 		func(l world.Landing) bool { return strings.HasSuffix(l.What, " "+key) })
 }
 
-// there: the message can be brought without time passing.
+// there reports whether the message can be delivered without time passing.
 func there(d *world.Driver, l *world.Letter) bool { return l.Late || l.Visible <= d.W.Now }
 
-// contended: another handler is at work on the orders of this one, or could begin to be.
+// contended reports whether another handler works on the orders of this one, or could begin to.
 func contended(d *world.Driver, iv *world.Invocation) bool {
 	w := d.W
 	if sweeper(d) >= 0 || iv.Wrote && d.Done < len(d.Scope.People) {
@@ -194,8 +194,8 @@ func can(d *world.Driver, k world.Kind, nth, id int) {
 	d.Acts = append(d.Acts, world.Action{Kind: k, Nth: uint8(nth), Id: int32(id)}) //nolint:gosec // small
 }
 
-// handlers: each one makes its call, or it goes wrong, or it dies before it, which is after the one
-// before; or it stands still.
+// handlers adds the actions of the handlers. Each one makes its call, or the call goes wrong, or the handler
+// dies before it (which is after the previous call), or it stands still.
 func handlers(d *world.Driver) {
 	w := d.W
 	for n, p := range w.Procs {
@@ -247,7 +247,7 @@ func fresh(d *world.Driver, n int) {
 	}
 }
 
-// messages: each one that is visible is brought, whatever its place; with others as a batch or alone.
+// messages adds the delivery of each visible message, whatever its position, in a batch with others or alone.
 func messages(d *world.Driver) {
 	w := d.W
 	for n, name := range w.Names {
@@ -281,7 +281,7 @@ func messages(d *world.Driver) {
 	}
 }
 
-// actors: a Supervisor sweeps where there is anything to find; people do what they have to do.
+// actors adds the sweeps of the Supervisor that find something, the submissions, and the people's commands.
 func actors(d *world.Driver) {
 	w := d.W
 	if n := sweeper(d); n >= 0 {
@@ -309,7 +309,8 @@ func sweeper(d *world.Driver) int {
 	})
 }
 
-// sensible: a command that would be refused whatever the course is not tried at every moment.
+// sensible reports whether a command is worth trying now. A command that would be refused in any case is not
+// tried at every moment.
 func sensible(d *world.Driver, k message.ControlKind) bool {
 	if k == message.Cancel || k == message.Answer {
 		return true

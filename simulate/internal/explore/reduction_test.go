@@ -55,8 +55,8 @@ func stored(t *core.Task) string {
 	return text
 }
 
-// TestNothingIsLost: with every call interleaved with every other the same documents are stored, the same
-// effects stand at each of them, and the same ends are reached as with handlers taken as blocks of calls.
+// TestNothingIsLost checks that interleaving every call with every other stores the same documents, with the
+// same effects at each of them, and reaches the same ends as handlers taken as blocks of calls.
 func TestNothingIsLost(t *testing.T) {
 	for _, x := range []struct {
 		name   string
@@ -101,7 +101,7 @@ func scopeNamed(t *testing.T, name string) world.Scope {
 	return all[i]
 }
 
-// TestEntangledHandlersConflict: blocks of calls do not hide what they are about. Two Schedulers still meet
+// TestEntangledHandlersConflict checks that blocks of calls do not hide conflicts. Two Schedulers still meet
 // at one document, and a copy of a request still meets the first one at its ledger.
 func TestEntangledHandlersConflict(t *testing.T) {
 	for name, what := range map[string]string{"fenced: at once": "conflict", "plain: in a row": "conflict"} {
@@ -123,7 +123,7 @@ func TestEntangledHandlersConflict(t *testing.T) {
 	}
 }
 
-// TestSnapshot: a world goes on from a copy as from itself, and neither changes the other.
+// TestSnapshot checks that a world goes on from a copy as from itself, and that neither changes the other.
 func TestSnapshot(t *testing.T) {
 	compared := 0
 	for _, s := range scenes.SmallScopes() {
@@ -236,8 +236,8 @@ func sharedParts(a, b reflect.Value, path string, seen map[[2]uintptr]bool) stri
 	return ""
 }
 
-// TestStandingHandlerGoesOn: a place at which a handler stands still is made again from a snapshot as by
-// going the whole way, and goes on in the same way.
+// TestStandingHandlerGoesOn checks that a state in which a handler stands still is restored from a snapshot
+// as by going the whole way, and goes on in the same way.
 func TestStandingHandlerGoesOn(t *testing.T) {
 	compared := 0
 	for _, name := range []string{"fenced: in a row, cancelled", "plain: at once",
@@ -284,8 +284,8 @@ func TestStandingHandlerGoesOn(t *testing.T) {
 	}
 }
 
-// TestEveryFieldIsHashedOrArgued: a field of a task, a step or a message that is new has to be hashed, or
-// left out for a reason that is written down.
+// TestEveryFieldIsHashedOrArgued checks that a new field of a task, a step or a message is hashed, or is left
+// out for a written reason.
 func TestEveryFieldIsHashedOrArgued(t *testing.T) {
 	for _, x := range []struct {
 		of     reflect.Type

@@ -157,7 +157,7 @@ func becomeProcess(w *world.Simulation, p *world.Process, own world.Process) {
 	*p = own
 }
 
-// hold gives a handler its messages: those of the queues, where they are still there.
+// hold gives a handler its messages. If a queue still holds a message, the handler gets the queue's copy.
 func hold(iv *world.Invocation, letters []*world.Letter, w *world.Simulation) {
 	iv.Mine = snapshotOf(letters)
 	for i, l := range iv.Mine {

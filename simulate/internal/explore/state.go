@@ -167,7 +167,7 @@ func history(d *world.Driver, h *world.Digest, o *world.Order) {
 	}
 }
 
-// around: such a message is in a queue, or is being handled.
+// around reports whether such a message is in a queue or is being handled.
 func around(d *world.Driver, is func(port.Value) bool) bool {
 	for _, name := range d.W.Names {
 		for _, l := range d.W.Queues[name].Messages {
@@ -337,7 +337,7 @@ func remembers(d *world.Driver, iv *world.Invocation) (trail world.Digest, age i
 	return trail, age
 }
 
-// doomed: what a handler stores next follows a version that is not the last one any more.
+// doomed reports whether the version on which a handler's next write depends is no longer the latest.
 func doomed(d *world.Driver, iv *world.Invocation, id string) bool {
 	v, loaded := iv.Versions[id]
 	return loaded && v != d.W.Store.Version(id)

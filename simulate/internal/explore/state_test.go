@@ -13,8 +13,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// TestStatesWithOneHashGoOnAlike: where two paths come to states with the same hash, the same can
-// happen next, with the same outcomes. Otherwise the exploration would leave out what it has not seen.
+// TestStatesWithOneHashGoOnAlike checks that if two paths come to states with the same hash, the same actions
+// can happen next, with the same outcomes. Otherwise the exploration would leave out states that it has not
+// seen.
 func TestStatesWithOneHashGoOnAlike(t *testing.T) {
 	walks, compared := 400, 0
 	if testing.Short() {

@@ -116,7 +116,7 @@ func (m *Model) answers(i int) *core.Answers {
 	return &a
 }
 
-// takes: is an answer accepted by a step, and is it a new vote?
+// takes reports whether a step accepts an answer, and whether it is a new vote.
 func (m *Model) takes(i int, c *message.Control) (yes, vote bool) {
 	t, s, d := m.T, &m.T.Steps[i], &m.Def.Steps[i]
 	round := 1
@@ -169,8 +169,8 @@ func (m *Model) question(i int) *core.Answers {
 	return &core.Answers{}
 }
 
-// eventFits: the value of an event is kept where the reserve stays free beside it (P28). Within what the
-// model does not know it takes what the real task did.
+// eventFits reports whether the value of an event is kept, because the reserve stays free beside it (P28). If
+// the model cannot know, it follows the real task.
 func (m *Model) eventFits(i int, c *message.Control) bool {
 	if m.Room.Limit == 0 {
 		return true
@@ -189,7 +189,7 @@ func (m *Model) eventFits(i int, c *message.Control) bool {
 	return false
 }
 
-// shaped: an approval has one of its values, an event the shape of its schema.
+// shaped reports whether an approval has one of its values, or an event the shape of its schema.
 func (m *Model) shaped(d *core.StepDefinition, value json.RawMessage) bool {
 	var text string
 	if d.Answer.Schema != nil && m.Def.Expr.CheckAnswer(m.Def.Index(d.Name), value) != nil {
@@ -199,8 +199,8 @@ func (m *Model) shaped(d *core.StepDefinition, value json.RawMessage) bool {
 		slices.Contains(d.Answer.Values, text)
 }
 
-// May: who was excluded, or is not among those named, may not answer. Before the claim nothing is known of
-// it.
+// May reports whether a person may answer: they are not excluded, and are named if anyone is. Before the
+// claim everyone may.
 func May(a *core.Answers, by string) bool {
 	return by != a.NotSelf && (len(a.Who) == 0 || slices.Contains(a.Who, by))
 }
@@ -273,7 +273,7 @@ func (m *Model) asked(i int) (a *core.Answers, timeout core.Duration, ok bool) {
 	return a, timeout, true
 }
 
-// claimAnswer: what is complete at the claim decides at once (P36).
+// claimAnswer decides at the claim if the answers are already complete (P36).
 func (m *Model) claimAnswer(i int) {
 	s := &m.T.Steps[i]
 	a, timeout, _ := m.asked(i)
@@ -300,7 +300,8 @@ func (m *Model) claimAnswer(i int) {
 	m.leaveTime(i)
 }
 
-// lookAtAnswers: an answer goes before the time (P36, P37).
+// lookAtAnswers decides a step if its answers are complete or its time is over. Answers take precedence over
+// the time (P36, P37).
 func (m *Model) lookAtAnswers(i int) {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	v, whole := wholeNeed(s.Answers)
@@ -345,7 +346,7 @@ func (m *Model) lookAtAnswers(i int) {
 	m.policyOf(policy)
 }
 
-// causeOfAnswer: of an answer's ID a hash stands in the cause (P4).
+// causeOfAnswer returns the cause of an answer, which holds a hash of the answer's ID (P4).
 func causeOfAnswer(c *message.Control) string {
 	h := fnv.New64a()
 	_, _ = fmt.Fprintf(h, "%s/%d/%d/%s", c.Name, c.Run, c.Round, c.ID)

@@ -20,7 +20,8 @@ func (m *Model) needless(call string) bool {
 	return s != nil && (Passed(s) || s.Output != nil)
 }
 
-// answeredBeforeAsk: a complete need decides at once, whatever becomes of the ask (P36).
+// answeredBeforeAsk reports whether the need of a step is complete already. Such a step is decided at once,
+// whatever becomes of the ask (P36).
 func (m *Model) answeredBeforeAsk(i int, before string) bool {
 	if a := m.Def.Steps[i].Answer; a == nil || a.Ask != before {
 		return false

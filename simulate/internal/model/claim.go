@@ -8,7 +8,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// advance: P20. It answers whether anything changed.
+// advance applies P20. It reports whether anything changed.
 func (m *Model) advance() bool {
 	switch m.T.ProcessState {
 	case core.Processing:
@@ -120,8 +120,8 @@ func (m *Model) outcomes(i int, into core.Environment) {
 	}
 }
 
-// claim: P1, P3, P6, P23. An input that fails is a failure of its step, before any of them is claimed. Waits
-// that are over at once come before all others, which are claimed when those have ended (P34).
+// claim applies P1, P3, P6 and P23. An input that fails is a failure of its step, before any of them is
+// claimed. Waits that are over at once come before all others, which are claimed when those have ended (P34).
 func (m *Model) claim(steps ...int) (ended bool) {
 	for _, i := range steps {
 		if m.Def.Steps[i].Fail != nil { // P50: its turn is its failure, without a claim
@@ -208,8 +208,8 @@ func (m *Model) claimOne(i int, undo bool) {
 	m.post('r', s.Name, s.Attempt, 0)
 }
 
-// route: another agent than those whose attempts were not done lately, and the first whose wait none beats by
-// 20 % (P44).
+// route returns an agent other than those with a recent failed attempt: the first one whose wait no other
+// beats by 20 % (P44).
 func (m *Model) route(i int) string {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	names := d.AllAgents()
@@ -238,7 +238,7 @@ func (m *Model) route(i int) string {
 	return least
 }
 
-// first: P7.
+// first applies P7.
 func (m *Model) first(s *core.Step) {
 	if s.First != 0 {
 		s.FirstAt = s.FirstClaim()
@@ -250,7 +250,7 @@ func (m *Model) first(s *core.Step) {
 	s.First++
 }
 
-// allowance: P32.
+// allowance applies P32.
 func (m *Model) allowance(i int) core.Duration {
 	d := &m.Def.Steps[i]
 	agent := d.AskedAgent(&m.T.Steps[i])

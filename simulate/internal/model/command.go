@@ -12,7 +12,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// submit: P14.
+// submit applies P14.
 func (m *Model) submit(o *message.SubmitOrder) {
 	if m.T != nil {
 		if !m.T.IsTombstone() && message.ContentHash(*o) != message.HashOf(m.T) {
@@ -94,7 +94,7 @@ func (m *Model) started() {
 	}
 }
 
-// command: P5, then P17 and P18.
+// command applies P5, then P17 and P18.
 func (m *Model) command(c *message.Control) {
 	if m.T == nil {
 		if c.Kind != message.Cancel || m.Expired {
@@ -139,7 +139,7 @@ func (m *Model) command(c *message.Control) {
 // mostRefused is how many refused commands of a kind a task remembers in a run.
 const mostRefused = 16
 
-// remember: P5, P17, P36: what was refused once stays refused in its run.
+// remember keeps a refused command, which stays refused in its run (P5, P17, P36).
 func (m *Model) remember(kind, id string) {
 	refused := maps.Clone(m.T.Refused)
 	if refused == nil {
@@ -165,14 +165,14 @@ func idHash(id string) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:8])
 }
 
-// reported: P5: the sender of a command that came through the queue is notified that it was refused.
+// reported notifies the sender of a command from the queue that it was refused (P5).
 func (m *Model) reported(yes bool) {
 	if !yes && !m.Direct && m.T.ReplyTo == Shop {
 		m.post('v', "", 0, 0)
 	}
 }
 
-// silent: P48, nothing is in flight, and no call can begin any more.
+// silent reports whether nothing is in flight and no call can begin any more (P48).
 func (m *Model) silent() bool {
 	for i := range m.T.Steps {
 		s := &m.T.Steps[i]
@@ -184,13 +184,13 @@ func (m *Model) silent() bool {
 	return true
 }
 
-// close: P48, an end in which the steps stay as they are.
+// close ends the order and leaves the steps as they are (P48).
 func (m *Model) close(c *message.Control) {
 	m.T.Closing = &core.Closing{By: c.By, Reason: c.Reason}
 	m.enter(core.Closed, "")
 }
 
-// erase: P52, what people and services have sent is gone.
+// erase removes what people and services have sent (P52).
 func (m *Model) erase(c *message.Control) {
 	t := m.T
 	t.Order, t.Output, m.Content = nil, nil, nil
@@ -245,7 +245,7 @@ func (m *Model) turn(why core.Why) {
 	m.advance()
 }
 
-// forgotten: P18, a step in doubt whose key its service may have forgotten.
+// forgotten reports whether a step is in doubt and its service may have forgotten the key (P18).
 func (m *Model) forgotten() bool {
 	for i := range m.T.Steps {
 		if m.mayForget(i) {
@@ -282,7 +282,7 @@ func (m *Model) knownUntil(i int) core.Time {
 	return from.Add(agent.KeyRetention - agent.ClockSkew)
 }
 
-// resume: Resubmit of an Error (forward). The same run, the same keys.
+// resume applies Resubmit to an Error (forward). It keeps the run and the keys.
 func (m *Model) resume(c *message.Control) {
 	m.leave(core.Processing, m.T.Why)
 	m.T.Hops = 0
@@ -320,7 +320,8 @@ func (m *Model) resume(c *message.Control) {
 	m.forward(again...)
 }
 
-// restart: Resubmit of a Compensated order. A new run, new keys, and the attempts go on (P1, P2).
+// restart applies Resubmit to a Compensated order. It starts a new run with new keys, and the attempts go on
+// (P1, P2).
 func (m *Model) restart(c *message.Control) {
 	m.leave(core.Processing, "")
 	t := m.T
@@ -347,7 +348,7 @@ func (m *Model) restart(c *message.Control) {
 	m.advance()
 }
 
-// renew: P23a, a new deadline or none.
+// renew sets a new deadline or removes it (P23a).
 func (m *Model) renew(c *message.Control) {
 	m.T.Deadline = 0
 	if c.Deadline != 0 {
@@ -355,14 +356,15 @@ func (m *Model) renew(c *message.Control) {
 	}
 }
 
-// resolvable: in doubt, and no agent can be at work on it.
+// resolvable reports whether the step is in doubt and no agent can be working on it.
 func (m *Model) resolvable(i int) bool {
 	s := &m.T.Steps[i]
 	return s.State != core.Waiting && m.Def.Steps[i].Answer == nil && s.Attempted() && Waits(s) &&
 		m.Now > s.LastStop().Add(m.Def.Agents[m.Def.Steps[i].Agent].ClockSkew)
 }
 
-// outputStated: of a step that becomes Processed, and only what fits.
+// outputStated reports whether a stated output is kept: only of a step that becomes Processed, and only if it
+// fits.
 func (m *Model) outputStated(i int, c *message.Control) bool {
 	if c.Fact != core.Happened || m.T.Phase == core.Undoing || m.T.Steps[i].State == core.UndoWait {
 		return false

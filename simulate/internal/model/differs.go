@@ -41,7 +41,7 @@ func (m *Model) UnpinAlerts(t *core.Task) {
 	}
 }
 
-// Differs says how a task is other than the model's, "" where it is not.
+// Differs returns how a task differs from the model's, or "" if it does not.
 func (m *Model) Differs(real *core.Task) string {
 	if m.T == nil {
 		return "it was stored, and the event makes no task"
@@ -99,8 +99,8 @@ func differVerdicts(want, got []core.Verdict) string {
 	return ""
 }
 
-// differAttempts: each attempt that did not end done is in the list, or in the counts. Where documents are
-// full, more of them are counted only (P28).
+// differAttempts returns how the attempts differ, or "" if they do not. Each attempt that did not end done is
+// in the list or in the counts. In full documents more of them are only counted (P28).
 func (m *Model) differAttempts(want, got *core.Task) string {
 	for m.Room.Limit > 0 && len(want.Attempts) > len(got.Attempts) {
 		want.Earlier.Count(want.Attempts[0].Outcome)
@@ -151,7 +151,7 @@ func differStep(want, got *core.Step) string {
 	)
 }
 
-// unlike says how a field is other than it must be, "" where it is not.
+// unlike returns how a field differs from its expected value, or "" if it does not.
 func unlike[T comparable](name string, want, got T) string {
 	if want == got {
 		return ""

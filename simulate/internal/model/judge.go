@@ -7,7 +7,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// judge answers whether a command is accepted, and what it does then.
+// judge reports whether a command is accepted, and returns what it does then.
 func (m *Model) judge(c *message.Control) (yes bool, act func()) {
 	t := m.T
 	if c.Kind == message.Cancel {
@@ -54,7 +54,7 @@ func (m *Model) judge(c *message.Control) (yes bool, act func()) {
 	return true, func() { m.resolve(i, c.Fact, c.Output) }
 }
 
-// judgeResubmit: P18, and with a definition P49 in the same command.
+// judgeResubmit applies P18, and P49 for a definition in the same command.
 func (m *Model) judgeResubmit(c *message.Control) (yes bool, act func()) {
 	inError := m.T.ProcessState == core.Error
 	if !inError && m.T.ProcessState != core.Compensated {
@@ -88,8 +88,8 @@ func (m *Model) judgeResubmit(c *message.Control) (yes bool, act func()) {
 	}
 }
 
-// correctable: P51, what has been asked under a key is asked with another input only where nothing can have
-// come of it.
+// correctable reports whether P51 allows another input: a requested key gets another input only if nothing
+// can have come of it.
 func (m *Model) correctable(c *message.Control) bool {
 	i := m.Def.Index(c.Step)
 	if i < 0 || m.Def.Steps[i].Agent == "" || m.T.Phase == core.Undoing && m.T.ProcessState == core.Error {
@@ -110,7 +110,7 @@ func (m *Model) corrected(c *message.Control) *core.Corrected {
 	return &core.Corrected{Input: c.Input, Command: c.Command + 1, By: c.By, Reason: c.Reason, At: m.Now}
 }
 
-// judgeCancel: P17.
+// judgeCancel applies P17.
 func (m *Model) judgeCancel(c *message.Control) (yes bool, act func()) {
 	t := m.T
 	switch {

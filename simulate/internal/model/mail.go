@@ -39,7 +39,7 @@ func (m *Model) again() {
 	}
 }
 
-// Stands: a claim whose request, or Wake, may be sent again (P12).
+// Stands reports whether a claim's request or Wake may be sent again (P12).
 func Stands(t *core.Task, s *core.Step) bool {
 	return s.State == core.Compensating || (s.State == core.Processing || s.State == core.Waiting) &&
 		t.ProcessState == core.Processing

@@ -20,7 +20,7 @@ func (m *Model) target(definition string) *core.Definition {
 	return nil
 }
 
-// movable: P49.
+// movable reports whether P49 allows a Move.
 func (m *Model) movable(c *message.Control) bool {
 	t, to := m.T, m.target(c.Definition)
 	state := t.ProcessState
@@ -75,13 +75,14 @@ func undoOf(d *core.StepDefinition) string {
 	return d.Undo.Operation
 }
 
-// WithoutEffect: the service, or the operator, has proven that nothing of the step stands (P22a, Resolve).
+// WithoutEffect reports whether the service or the operator has proven that no effect of the step stands
+// (P22a, Resolve).
 func WithoutEffect(s *core.Step) bool {
 	stated := s.Resolved != nil && s.Resolved.Fact != core.Happened && s.Resolved.At > s.ClaimedAt
 	return s.NoEffect != 0 || stated && s.State == core.Compensated || s.First == 0 && s.FailureCode != ""
 }
 
-// move: P49. The steps stand in the new order; what was removed leaves its attempts.
+// move applies P49. The steps stand in the new order, and removed steps leave their attempts.
 func (m *Model) move(definition string) {
 	t, to := m.T, m.target(definition)
 	gone := map[string]int{}
@@ -135,7 +136,7 @@ func (m *Model) move(definition string) {
 	}
 }
 
-// askOn: P37, an open question of a task that goes forward gets the times of the new definition.
+// askOn gives an open question of a task that goes forward the times of the new definition (P37).
 func (m *Model) askOn() {
 	for i := range m.T.Steps {
 		if m.T.ProcessState == core.Processing && m.Def.Steps[i].Answer != nil &&

@@ -128,7 +128,7 @@ func (m *Model) find(step string, run, attempt int) int {
 	return i
 }
 
-// policy: P19, and P42 of a step that the task goes on without.
+// policy applies P19, and P42 to a step that the task goes on without.
 func (m *Model) policy(i int, code string) {
 	if (m.Def.Steps[i].OnFailure == core.OnFailureContinue || m.needless(m.Def.Steps[i].Name)) &&
 		m.T.ProcessState == core.Processing {
@@ -138,7 +138,7 @@ func (m *Model) policy(i int, code string) {
 	m.policyOf(m.Def.Steps[i].OnFailure)
 }
 
-// goOn: P42. The step alone is undone; without a claim there is nothing to undo.
+// goOn applies P42. Only the step is undone; without a claim there is nothing to undo.
 func (m *Model) goOn(i int, code string) {
 	s := &m.T.Steps[i]
 	s.FailureCode = code
@@ -164,7 +164,8 @@ func (m *Model) direction() core.Phase {
 	return core.Forward
 }
 
-// Passed: what comes after the step may begin, and the task may end (P20, P42).
+// Passed reports whether the step no longer keeps later steps from beginning, or the task from ending (P20,
+// P42).
 func Passed(s *core.Step) bool {
 	return s.State == core.Processed || s.State == core.Skipped || s.State == core.Compensated
 }
@@ -184,8 +185,8 @@ func (m *Model) policyOf(policy core.Policy) {
 
 func (m *Model) pastReturn() bool { return PastReturn(m.Def, m.T) }
 
-// PastReturn: a point of no return was claimed, and nothing proves since then that it had no effect (P22,
-// P22a).
+// PastReturn reports whether a point of no return was claimed and nothing has proven since then that it had
+// no effect (P22, P22a).
 func PastReturn(def *core.Definition, t *core.Task) bool {
 	for i := range t.Steps {
 		if s := &t.Steps[i]; def.Steps[i].PointOfNoReturn && s.Attempted() && s.NoEffect == 0 {
@@ -255,7 +256,7 @@ func (m *Model) wait(i int, state core.State, lo, hi core.Duration) {
 	m.post('w', s.Name, s.Attempt, s.WakeAt)
 }
 
-// wake: the row Wake of section 4.
+// wake applies the row Wake of section 4.
 func (m *Model) wake(c *message.Control) {
 	if m.T == nil || c.Step == "" {
 		switch {
@@ -315,7 +316,7 @@ func (m *Model) wake(c *message.Control) {
 	}
 }
 
-// settle: P11.
+// settle applies P11.
 func (m *Model) settle() {
 	if m.T == nil || m.T.ResendAt == 0 {
 		return
@@ -393,8 +394,8 @@ func (m *Model) announce() {
 	}
 }
 
-// Alerts: the operator is notified of an Error, and of an order that a failure has undone where its workflow
-// says so (P11).
+// Alerts reports whether the operator is alerted: of an Error, or of an order that a failure has undone if
+// its workflow asks for it (P11).
 func Alerts(def *core.Definition, t *core.Task) bool {
 	undone := t.ProcessState == core.Compensated && t.Why == core.WhyFailure
 	return t.ProcessState == core.Error || undone && def != nil && def.AlertUndone

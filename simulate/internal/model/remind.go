@@ -21,7 +21,7 @@ func reminded(s *core.Step, d *core.Answer) core.Duration {
 	return s.Answers.RemindedAt.Sub(s.ClaimedAt) / d.Remind
 }
 
-// remind: the newest reminder that is due (P37).
+// remind sends the newest reminder that is due (P37).
 func (m *Model) remind(i int) bool {
 	s, d := &m.T.Steps[i], m.Def.Steps[i].Answer
 	if d.Remind == 0 || m.T.ProcessState != core.Processing {

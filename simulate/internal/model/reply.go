@@ -9,7 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// reply: P15, and the rows after it.
+// reply applies P15, and the rows after it.
 func (m *Model) reply(r *message.Reply) {
 	i := m.find(r.Step, r.Run, r.Attempt)
 	m.cause = "reply/" + r.Step + "/" + strconv.Itoa(r.Attempt) + "/" + string(r.Outcome)
@@ -57,7 +57,8 @@ func (m *Model) reply(r *message.Reply) {
 	}
 }
 
-// progress: P43. It moves the complete-by of the present attempt, never back, never past its stopBy.
+// progress applies P43. It moves the complete-by of the present attempt, never back, and never past its
+// stopBy.
 func (m *Model) progress(i int, r *message.Reply, stale bool) {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	switch {
@@ -79,7 +80,7 @@ func (m *Model) progress(i int, r *message.Reply, stale bool) {
 	}
 }
 
-// ended: an attempt that did not end done is kept, the last 16 of them, and those before are counted.
+// ended keeps an attempt that did not end done. It keeps the last 16 of them, and counts the earlier ones.
 func (m *Model) ended(i int, outcome core.Outcome, code string) {
 	s := &m.T.Steps[i]
 	m.T.Attempts = append(slices.Clip(m.T.Attempts),
@@ -119,7 +120,7 @@ func LongestHold(d *core.StepDefinition, code string) core.Duration {
 	return d.PollFor
 }
 
-// held: P45, handed back uncounted: no failure, no hop. The jitter is free.
+// held hands a step back uncounted: no failure, no hop (P45). The jitter is free.
 func (m *Model) held(i int, r *message.Reply) {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	most := LongestHold(d, r.Error.Code)
@@ -200,14 +201,15 @@ func (m *Model) failed(i int, r *message.Reply) {
 	m.policy(i, codeOf(r))
 }
 
-// noEffect: P22a.
+// noEffect applies P22a.
 func (m *Model) noEffect(i int, r *message.Reply) {
 	if r.NoEffect && m.Def.Steps[i].PointOfNoReturn {
 		m.proven(&m.T.Steps[i])
 	}
 }
 
-// proven: P22a. What an Error was reported with is sent again, so that what is learnt in it is later.
+// proven applies P22a. The report of an Error is sent again as it was, so a fact that comes during it has a
+// later time.
 func (m *Model) proven(s *core.Step) {
 	if s.NoEffect != 0 {
 		return
@@ -228,7 +230,7 @@ func (m *Model) finish(i int, output json.RawMessage) {
 	}
 }
 
-// handBack: P9a. The backoff's jitter is free.
+// handBack applies P9a. The backoff's jitter is free.
 func (m *Model) handBack(i int, atLeast core.Duration) {
 	s, retry := &m.T.Steps[i], m.Def.Steps[i].Retry
 	lo, hi := retry.ExtendedInterval, retry.ExtendedInterval
@@ -263,8 +265,8 @@ func (m *Model) undoFailed(i int, atLeast core.Duration) {
 	}
 }
 
-// done: P15, and P28 where its output does not fit: a task that goes forward needs it, so that the step
-// has failed for good; in any other the effect is a fact without it (P24).
+// done applies P15, and P28 if the output does not fit. A task that goes forward needs the output, so the
+// step has failed for good; in any other task the effect is a fact without it (P24).
 func (m *Model) done(i int, r *message.Reply) {
 	s := &m.T.Steps[i]
 	if m.holds(i, r.Output) {

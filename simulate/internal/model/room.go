@@ -16,8 +16,8 @@ type Room struct {
 	Least map[string]int
 }
 
-// holds: the reserve stays free beside the outputs and the reasons of verdicts. Within a few bytes, and
-// the reasons that the model does not know, it takes what the real task did.
+// holds reports whether the reserve stays free beside the outputs and the reasons of verdicts. The model
+// follows the real task within a few bytes, and for reasons that it does not know.
 func (m *Model) holds(i int, output json.RawMessage) bool {
 	if m.Room.Limit == 0 || len(output) == 0 {
 		return true
@@ -32,7 +32,7 @@ func (m *Model) holds(i int, output json.RawMessage) bool {
 	return m.Real != nil && string(m.realStep(i).Output) == string(output)
 }
 
-// keepsReserve: P49, the same of a task that is moved.
+// keepsReserve reports whether the reserve stays free in a task that is moved (P49).
 func (m *Model) keepsReserve(moved *core.Task, command string) bool {
 	if m.Room.Limit == 0 {
 		return true

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// Sweep is all that the Supervisor has to decide about a task that it has loaded (P16, P23a, P11).
-// It answers the rule of the last event that counted, "" where nothing is overdue.
+// Sweep makes all decisions of the Supervisor about a task that it has loaded (P16, P23a, P11).
+// It returns the rule of the last event that counted, or "" if nothing is overdue.
 func (m *Model) Sweep() (rule string) {
 	m.sweeping = true
 	t := m.T
@@ -91,12 +91,12 @@ func (m *Model) ask(s *core.Step) {
 	m.post('w', s.Name, s.Attempt, 0)
 }
 
-// queueing: the request, or its reply, may still wait (P32).
+// queueing reports whether the request or its reply may still wait in a queue (P32).
 func (m *Model) queueing(agent string) bool {
 	return m.Backlog(port.Requests(agent)) || m.Backlog(port.Replies)
 }
 
-// queued: P32, handed back uncounted.
+// queued hands a step back uncounted (P32).
 func (m *Model) queued(i int) {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	undo := s.State == core.Compensating
@@ -121,7 +121,7 @@ func (m *Model) queued(i int) {
 	m.wait(i, core.Pending, 0, 0)
 }
 
-// tooLate: P23a.
+// tooLate applies P23a.
 func (m *Model) tooLate() {
 	m.cause = "deadline/" + strconv.Itoa(m.T.Run) + "/" + strconv.Itoa(m.T.DeadlineSeq)
 	if m.Def.OnDeadline != core.OnFailureUndo || m.pastReturn() {

@@ -32,7 +32,8 @@ func (m *Model) spanOfWait(i int) (from, to core.Time, ok bool) {
 	return from, from.Add(d.Wait.Spread), true
 }
 
-// overAtOnce: its time has passed. Where that depends on its share of the spread, the real task says so.
+// overAtOnce reports whether the time of the step has passed. If that depends on its share of the spread, the
+// real task decides.
 func (m *Model) overAtOnce(i int) bool {
 	if m.Def.Steps[i].Answer != nil {
 		a, _, ok := m.asked(i)
@@ -48,7 +49,7 @@ func (m *Model) overAtOnce(i int) bool {
 	return ok && from <= m.Now && (to <= m.Now || m.Real == nil || m.realStep(i).FinishedAt == m.Now)
 }
 
-// claimWait: a claim that asks no agent, fixes when it ends, and leaves a time (P33, P34).
+// claimWait makes a claim that asks no agent, fixes when it ends, and leaves a time (P33, P34).
 func (m *Model) claimWait(i int) {
 	s := &m.T.Steps[i]
 	from, to, _ := m.spanOfWait(i)
@@ -72,7 +73,8 @@ func (m *Model) claimWait(i int) {
 	m.leaveTime(i)
 }
 
-// leaveTime: a Wake where a message can be delayed for as long, else the Supervisor's time (P34).
+// leaveTime leaves the time of the next look at a step, by a Wake, or by the Supervisor if no message can be
+// delayed that long (P34).
 func (m *Model) leaveTime(i int) {
 	s, next := &m.T.Steps[i], NextLook(m.Def, m.T, i)
 	if s.CompleteBy = next; next.Sub(m.Now) <= longestDelay {
@@ -81,7 +83,8 @@ func (m *Model) leaveTime(i int) {
 	m.post('w', s.Name, s.Attempt, next)
 }
 
-// lookAgain: Resubmit ends a wait whose time came while the task was in Error, and lets another go on (P33).
+// lookAgain applies a Resubmit to a wait: it ends one whose time came while the task was in Error, and lets
+// another go on (P33).
 func (m *Model) lookAgain(i int) {
 	s := &m.T.Steps[i]
 	if m.Def.Steps[i].Answer != nil {

@@ -36,7 +36,7 @@ func (p Plot) also(site, subject string, nth, value int) Plot {
 	return p
 }
 
-// command gives a command at a time (in 12.5 s): 0 cancel, 1 resubmit, 2 undo, 3 resolve, 4 close, 5 move.
+// command adds a command at a time (in 12.5 s): 0 cancel, 1 resubmit, 2 undo, 3 resolve, 4 close, 5 move.
 func (p Plot) command(at, kind int) Plot {
 	return p.also("commands", "o1", 1, 1).also("command", "o1", 1, at).also("kind", "o1", 1, kind)
 }
@@ -264,7 +264,7 @@ func goingOn(add func(string, *core.Definition, Plot)) {
 		fails().also("world", "embedded", 1, 1))
 }
 
-// answers gives answers at times (in 12.5 s).
+// answers adds answers at times (in 12.5 s).
 func (p Plot) answers(at ...int) Plot {
 	p.also("answers", "o1", 1, len(at))
 	for i, n := range at {

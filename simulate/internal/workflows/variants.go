@@ -108,7 +108,7 @@ func renamed(d *core.Definition) {
 	d.Steps = append(d.Steps, first)
 }
 
-// reworded gives its steps other inputs.
+// reworded replaces the inputs of its steps.
 func reworded(d *core.Definition) {
 	for i := range d.Steps {
 		if d.Steps[i].Agent != "" {

@@ -18,8 +18,8 @@ var (
 	Bought  = "bought"
 )
 
-// Drawn gives a small workflow that validation would accept, drawn by a seed: 1 to 4 steps of any
-// grade in any order, with retries, conditions, deadlines and a point of no return.
+// Drawn returns a small workflow that validation would accept, drawn by a seed: 1 to 4 steps of any grade in
+// any order, with retries, conditions, deadlines and a point of no return.
 func Drawn(seed uint64) *core.Definition {
 	d := &drawing{rand.New(rand.NewPCG(seed, 0xd4a3))} //nolint:gosec // not for secrets
 	return d.definition(seed)
@@ -140,7 +140,7 @@ func (d *drawing) noReturn(def *core.Definition) {
 	}
 }
 
-// putAgents gives some calls a second agent for the same service, in every third workflow (P44).
+// putAgents adds a second agent for the same service to some calls, in every third workflow (P44).
 func putAgents(r *rand.Rand, def *core.Definition) {
 	if r.IntN(3) > 0 {
 		return

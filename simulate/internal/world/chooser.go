@@ -15,15 +15,15 @@ type Point struct {
 
 // Chooser makes every choice of a run.
 type Chooser interface {
-	// Choose answers a number from 0 to n-1. 0 is the plain course: nothing goes wrong, nothing is
-	// late. odds is how often anything else should be chosen, 0 to 1; a chooser may ignore it.
+	// Choose returns a number from 0 to n-1. 0 is the plain course: nothing goes wrong, nothing is late. odds
+	// is the probability of any other choice, 0 to 1; a chooser may ignore it.
 	Choose(p Point, n int, odds float64) int
 }
 
 // Seeded chooses by a generator.
 type Seeded struct{ pcg *rand.PCG }
 
-// NewSeeded gives the chooser of a seed.
+// NewSeeded returns the chooser of a seed.
 func NewSeeded(seed uint64) *Seeded { return &Seeded{rand.NewPCG(seed, 0x5712b3e9)} }
 
 // Choose takes anything but 0 with the odds given, each with the same chance.
@@ -38,7 +38,7 @@ func (s *Seeded) Choose(_ Point, n int, odds float64) int {
 // Bytes chooses by the bytes of a fuzzer: one for each choice, and 0 when they are used up.
 type Bytes struct{ data []byte }
 
-// NewBytes gives a chooser that reads data.
+// NewBytes returns a chooser that reads data.
 func NewBytes(data []byte) *Bytes { return &Bytes{data} }
 
 // Choose reads the next byte.
@@ -54,7 +54,7 @@ func (b *Bytes) Choose(_ Point, n int, _ float64) int {
 // Plain chooses 0 always: no fault at all.
 type Plain struct{}
 
-// Choose answers 0.
+// Choose returns 0.
 func (Plain) Choose(Point, int, float64) int { return 0 }
 
 // Choice is one choice that was not the plain course.
@@ -70,7 +70,7 @@ type Choice struct {
 // Player plays a tape's choices.
 type Player struct{ at map[Point]Choice }
 
-// NewPlayer gives the chooser of some choices.
+// NewPlayer returns a chooser that plays some choices.
 func NewPlayer(choices []Choice) *Player {
 	p := &Player{at: make(map[Point]Choice, len(choices))}
 	for _, c := range choices {

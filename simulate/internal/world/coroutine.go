@@ -26,7 +26,7 @@ var idle struct {
 
 const mostIdle = 256
 
-// Hire gives a handler a coroutine.
+// Hire returns a coroutine for a handler.
 func Hire(iv *Invocation, body func(*Invocation)) *Coroutine {
 	var c *Coroutine
 	idle.Lock()

@@ -106,10 +106,10 @@ func (a *Action) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Costs: it is something that goes wrong. What is wrong is bounded on each path.
+// Costs reports whether the action is a fault. Faults are bounded on each path.
 func (a Action) Costs() bool { return a.Kind >= Wrong }
 
-// Lazy: it ends something that went wrong before, at any time.
+// Lazy reports whether the action ends an earlier fault, at any time.
 func (a Action) Lazy() bool { return a.Kind >= Boots && a.Kind <= Lands }
 
 // Scope is a small world that an exploration goes through as a whole.

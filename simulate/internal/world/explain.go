@@ -8,7 +8,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Whose says who can correct what was found.
+// Whose names who can correct a finding.
 type Whose string
 
 // Who they are.
@@ -17,7 +17,7 @@ const (
 	ReportToUs   Whose = "report this to us" // a rule of Stepkeeper's own is broken
 )
 
-// ReportIt says what to do about a fault of Stepkeeper.
+// ReportIt is the advice for a fault of Stepkeeper.
 const ReportIt = "open an issue at https://github.com/stepkeeper/stepkeeper/issues with the workflow and " +
 	"the tape, if one was written"
 
@@ -31,7 +31,7 @@ type Explained struct {
 // String returns the explanation and the fix.
 func (e Explained) String() string { return fmt.Sprintf("%s: %s\nFix: %s.", e.Whose, e.Text, e.Fix) }
 
-// Explain says in words what a broken invariant means. sc is the scenario of the run.
+// Explain describes in words what a broken invariant means. sc is the scenario of the run.
 func (v *Violation) Explain(sc Scenario) Explained {
 	if v.whose(sc) == ReportToUs {
 		return Explained{ReportToUs,
@@ -63,8 +63,8 @@ func (v *Violation) Explain(sc Scenario) Explained {
 	return e
 }
 
-// whose: the rules of effects hold as far as the services keep what the workflow says of them; all
-// others hold with any service.
+// whose returns who can correct the violation. The rules of effects hold only if the services keep what the
+// workflow declares; all other rules hold with any service.
 func (v *Violation) whose(sc Scenario) Whose {
 	if sc.Definition != nil && slices.Contains([]string{"3", "7", "8", "9", "11", "P22a", "P48"},
 		v.Invariant) && sc.overstates() {
@@ -73,7 +73,7 @@ func (v *Violation) whose(sc Scenario) Whose {
 	return ReportToUs
 }
 
-// overstates: a service truly offers less than the workflow declares.
+// overstates reports whether a service truly offers less than the workflow declares.
 func (sc *Scenario) overstates() bool {
 	strength := []core.Grade{core.Plain, core.Idempotent, core.Fenced}
 	for i := range sc.Definition.Steps {

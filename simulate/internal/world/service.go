@@ -7,12 +7,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Service says what the remote service behind an agent truly is. What is left out is as the
+// Service describes the remote service behind an agent as it truly is. A field that is not set is as the
 // workflow declares it.
 type Service struct {
 	// Grade is what it offers: fenced, idempotent or plain; "": what each step declares.
 	Grade core.Grade `json:"grade,omitempty"`
-	// NoUndo: it refuses every undo, so that the operator has to do it by hand.
+	// NoUndo makes the service refuse every undo, so that the operator has to do it by hand.
 	NoUndo bool `json:"noUndo,omitempty"`
 	// Latency is how long a call takes at least, SlowLatency now and then; milliseconds.
 	Latency     core.Duration `json:"latency,omitempty"`
@@ -22,7 +22,7 @@ type Service struct {
 	Refusals float64 `json:"refusals,omitempty"`
 	// Forgets is how long it remembers keys; 0: what the agent declares.
 	Forgets core.Duration `json:"forgets,omitempty"`
-	// Check: it can be asked whether an operation has happened.
+	// Check reports whether the service can be asked whether an operation has happened.
 	Check bool `json:"check,omitempty"`
 }
 

@@ -36,7 +36,7 @@ type Scenario struct {
 	Order      json.RawMessage // content of every order; nil: {}
 	Only       []Fault         // the faults that may happen; nil: all
 	Orders     int             // most orders of a run; 0: 4
-	// Alone: no commands are given.
+	// Alone means that the run has no commands.
 	Alone bool
 	// Base sets a scene: a plain course other than "all goes well".
 	Base func(p Point) int

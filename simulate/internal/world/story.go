@@ -58,7 +58,7 @@ func AboutOrder(m port.Message) string {
 	return ""
 }
 
-// Describe says in a few words what a message is.
+// Describe returns a message in a few words.
 func Describe(m port.Message) string {
 	switch v := m.Value.(type) {
 	case *message.SubmitOrder:
@@ -97,7 +97,7 @@ func Summary(t *core.Task) string {
 // Possible reports that an act can happen at that call in this world.
 func (w *Simulation) Possible(r Role, c Call, a Act) bool { return w.Impossible(r, c, a) == "" }
 
-// Impossible says why an act cannot happen at that call in this world, "" where it can.
+// Impossible returns why an act cannot happen at that call in this world, or "" if it can.
 func (w *Simulation) Impossible(r Role, c Call, a Act) string {
 	switch isCompute := slices.Contains(Compute, a); {
 	case a.Fault == KeyForgotten && !w.Forgets():
@@ -114,7 +114,7 @@ func (w *Simulation) Impossible(r Role, c Call, a Act) string {
 	return ""
 }
 
-// Forgets: is there a service that may forget keys?
+// Forgets reports whether any service may forget keys.
 func (w *Simulation) Forgets() bool {
 	for name, a := range w.Def.Agents {
 		if a.KeyRetention > 0 || w.Sc.Services[name].Forgets > 0 {
