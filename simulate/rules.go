@@ -53,7 +53,7 @@ var rules = []Covered{
 	{"P36", []string{"P36", "P5"}, ""},
 	{"P37", []string{"P37", "P33"}, ""},
 	{"P39", []string{"P12"}, ""},
-	// by invariants alone: no model is held against the tasks of a run with children
+	// Only invariants cover it: no model is compared with the tasks of a run with children.
 	{"P40", []string{"P40", "5"}, ""},
 	{"P41", []string{"P41", "8"}, ""},
 	{"P42", []string{"P42", "7", "P15", "P16"}, ""},

@@ -332,7 +332,7 @@ func (r *deciding) restart(e Resubmit) {
 		verdicts, given := s.Answers, s.Corrected
 		// P1: attempt goes on.
 		t.Steps[i] = Step{Name: s.Name, State: Pending, Attempt: s.Attempt, Unknown: s.Unknown}
-		// of this command: an earlier one ends with its run (P51)
+		// An input of an earlier command ends with its run (P51).
 		if given != nil && given.Command == t.Command {
 			t.Steps[i].Corrected = given
 		}

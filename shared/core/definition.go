@@ -51,12 +51,12 @@ type Definition struct {
 	Steps  []StepDefinition           `json:"steps"`
 	Agents map[string]AgentDefinition `json:"agents"`           // every agent that a step names
 	Output json.RawMessage            `json:"output,omitempty"` // template, see Expressions
-	// of a run from its submission; 0: none
+	// longest time of a run from its submission; 0 means no deadline
 	Deadline   Duration `json:"deadline,omitempty"`
 	OnDeadline Policy   `json:"onDeadline,omitempty"` // required with Deadline
-	// how long after wakeAt the Supervisor sends another Wake (P9a)
+	// delay after wakeAt until the Supervisor sends another Wake (P9a)
 	Grace Duration `json:"grace"`
-	// how long a final status may stay unacknowledged before the Supervisor sends Settle (P11)
+	// longest time that a final status stays unacknowledged before the Supervisor sends Settle (P11)
 	ResendAfter Duration `json:"tellAfter"`
 	// forward claims between operator commands (P23)
 	HopBudget int `json:"hopBudget"`
@@ -66,7 +66,7 @@ type Definition struct {
 	AlertUndone bool `json:"alertUndone,omitempty"`
 	// an input makes tokens of answers (P39)
 	Tokens bool `json:"tokens,omitempty"`
-	// when it starts by itself; nil: only by submissions
+	// schedule of automatic starts; nil if orders start only by submission
 	Schedule *Schedule   `json:"schedule,omitempty"`
 	Expr     Expressions `json:"-"` // attached after loading
 
@@ -82,7 +82,7 @@ type AgentDefinition struct {
 	QueueAllowance Duration `json:"queueAllowance"`
 	// greatest difference between the clocks of Scheduler and Agent (P21)
 	ClockSkew Duration `json:"clockSkew"`
-	// how long the service remembers keys; 0: for ever (P18)
+	// time that the service remembers keys; 0 means for ever (P18)
 	KeyRetention Duration `json:"keyRetention,omitempty"`
 }
 
@@ -104,13 +104,13 @@ type StepDefinition struct {
 	Input     json.RawMessage `json:"input,omitempty"` // template, see Expressions
 	After     []string        `json:"after,omitempty"`
 	When      string          `json:"when,omitempty"` // expression; empty: always
-	// of one handling by the agent; how long an answer is waited for
+	// longest time of one handling by the agent, or of the wait for an answer
 	Timeout Duration `json:"timeout"`
 	// total time in the agent's queue before Error (P32)
 	MaxQueueTime Duration `json:"maxQueueTime"`
-	// of one handling that reports Progress at least every Timeout (P43); 0: Timeout
+	// longest time of a handling that reports Progress at least every Timeout (P43); 0 means Timeout
 	MaxDuration Duration `json:"maxDuration,omitempty"`
-	// how long the service may answer not-yet before Error (P45); 0: MaxQueueTime
+	// longest time that the service may answer not-yet before Error (P45); 0 means MaxQueueTime
 	PollFor   Duration `json:"pollFor,omitempty"`
 	Retry     Retry    `json:"retry"`
 	OnFailure Policy   `json:"onFailure"`
@@ -149,7 +149,7 @@ type Each struct {
 	Order       json.RawMessage `json:"order,omitempty"`
 	Concurrency int             `json:"concurrency"`        // how many run at once, 1 to MaxConcurrency
 	Tolerate    int             `json:"tolerate,omitempty"` // how many may fail
-	// what Definition names, where it was read with the parent
+	// definition named by Definition, if it was read with the parent
 	Child   *Definition `json:"-"`
 	Collect bool        `json:"collect,omitempty"` // the step's output holds those of the children
 }
@@ -198,7 +198,7 @@ type Answer struct {
 	// expression over the value: true is the step's permanent failure
 	Refuse    string `json:"refuse,omitempty"`
 	OnTimeout Policy `json:"onTimeout,omitempty"` // required unless TimeoutValue is set
-	// how often Ask is sent again while the question is open (P37); 0: never
+	// interval at which Ask is sent again while the question is open (P37); 0 means never
 	Remind Duration `json:"remind,omitempty"`
 	// TimeoutValue is the value that the step ends with where no answer has come in time.
 	TimeoutValue json.RawMessage `json:"timeoutValue,omitempty"`
@@ -247,7 +247,7 @@ type Schedule struct {
 	Cron    string  `json:"cron"`
 	Zone    string  `json:"zone,omitempty"` // IANA name; "": UTC
 	Overlap Overlap `json:"overlap"`        // policy if the previous order has not ended
-	// how late a start may be, as after an outage; later ones are skipped
+	// longest delay of a start, for example after an outage; later starts are skipped
 	CatchUp Duration `json:"catchUp"`
 	// a JSON object: the order, but for its field scheduledTime
 	Input json.RawMessage `json:"input,omitempty"`

@@ -44,8 +44,8 @@ type Reply struct {
 	Code       string          // code of a failed or retry-later reply, see StepError
 	Message    string
 	RetryAfter Duration // least wait that the service asked for with retry-later; 0 means none
-	// of failed and retry-later of a point of no return: its key has had no effect and will have none by this
-	// attempt (P22a)
+	// no effect of the key so far, and none by this attempt later; for a failed or retry-later point of no
+	// return (P22a)
 	NoEffect bool
 }
 
@@ -247,7 +247,7 @@ type At struct {
 	Now   Time
 	By    string              // instance that decides, recorded in LockedBy
 	Waits map[string]Duration // queue wait of each agent's requests (P32)
-	// by agent: how long its queue is, given as a wait, where a step may choose it (P44); may lack any
+	// queue lengths by agent, given as waits, if a step may choose the agent (P44); some may be missing
 	Queues    map[string]Duration
 	SizeLimit SizeLimit // limit of the document that stores the decision
 	Tokens    Tokens    // tokens of answers (P39); nil if there is no key

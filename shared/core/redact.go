@@ -99,7 +99,7 @@ type span struct{ start, end int }
 // a dot, and the MAC, or what is left of it. It reads each character at most twice.
 func nextToken(text []byte, from int, isJSON bool) span {
 	var digits [maxKeyID]int // starts of the last consecutive hexadecimal digits
-	// how many there are; and where digits may begin that were read as the end of an escape
+	// length of the row of digits, and the start of digits that were read as the end of an escape
 	row, plain := 0, from
 	for i := from; i < len(text); {
 		c, size := tokenCharacter(text, i, isJSON)

@@ -143,7 +143,7 @@ func upperBound(t *Task) int {
 }
 
 func unknownSize(fields map[string]json.RawMessage) (n int) {
-	// in any order: it is a sum
+	// The order does not matter because this is a sum.
 	for name, v := range fields {
 		n += 8 + len(name) + len(v)
 	}
@@ -228,7 +228,7 @@ func longestStep(t *Task, d *StepDefinition, s *Step, cause string, reported boo
 	}
 	if d.Answer != nil {
 		c.Answers = longestAnswers(d.Answer, s.Answers, far)
-		// of this round, or of one to come
+		// decision of this round, or of a later one
 		if longest := longestDecision(d.Answer, far); len(c.Output) < len(longest) {
 			c.Output = longest
 		}

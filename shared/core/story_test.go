@@ -173,7 +173,7 @@ func (s *story) step(name string, opts map[string]string) {
 		case name, "fail", "each", "child", "at-once", "tolerate", "collect":
 		case "answers", "ask", "event", "need", "who", "not", "remind", "on-timeout", "timeout-value",
 			"refuse", "schema", "question", "reads":
-			// of a step that is answered
+			// value of a step that is answered
 		case "wait":
 			d.Wait.For = s.span(v)
 		case "spread":

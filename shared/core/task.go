@@ -78,7 +78,8 @@ type Task struct {
 	EndCode     string // short and stable
 	EndText     string // why, for people: the error, or the failure of the output expression
 	EndStep     string // the step that caused it, "" for none
-	// in Error (undo), and Closed after it: why it is undone, which the other three say otherwise
+	// reason of the undo, kept in Error (undo) and in a Closed task after it; the other three fields describe
+	// the end
 	UndoneFor UndoReason
 	Closing   *Closing // closing of a Closed task; nil for every other task
 	Erased    *Erasure // nil if the task has its content (P52)
@@ -89,10 +90,10 @@ type Task struct {
 	Ended       Time // when it entered the present end, or Error; zero while it runs
 	Deadline    Time // zero: none
 	DeadlineSeq int  // how many deadlines were set in this run, for the cause (P4)
-	// when an unacknowledged final status is sent again; zero: none is (P11)
+	// time at which an unacknowledged final status is sent again; zero means that it is not (P11)
 	ResendAt Time
 	Due      Time // the indexed due time; may be early, never late (P9)
-	// in the operator's list: Error, nothing in flight, status and alert sent (P9)
+	// The operator's list includes the task: Error, nothing in flight, status and alert sent (P9).
 	Attention bool
 	// attempts of steps that a Move has removed, should their names return (P1, P49)
 	Removed map[string]int
@@ -105,7 +106,7 @@ type Step struct {
 	Name     string
 	State    State
 	LockedBy string // the instance that claimed it; "" while Pending
-	// that the last attempt asked, where the definition names several; "": its first (P44)
+	// agent of the last attempt, if the definition names several; "" means its first (P44)
 	Agent      string
 	Attempt    int    // number of the claim, do and undo alike; never reset (P1)
 	Undo       bool   // the current attempt is an undo
@@ -129,8 +130,7 @@ type Step struct {
 	FinishCause  string
 	EndState     State // State when the task entered Error, if the step has left it; for the status (P12)
 	Output       json.RawMessage
-	// since when it is proven that no attempt has had an effect (P22a); zero: it is not, or a new claim took
-	// it back
+	// time of the proof that no attempt has had an effect (P22a); zero without a proof, and after a new claim
 	NoEffect Time
 	Error    *StepError // the last failure
 	// code of the do's failure after which the task goes on without the step (P42); "": it does not
@@ -167,7 +167,7 @@ type Children struct {
 	Next    int         `json:"next"`              // index of the child to start next, in this attempt
 	Started int         `json:"started,omitempty"` // highest Next of this run
 	Open    []OpenChild `json:"open,omitempty"`    // asked, and not ended
-	// of the undo: the children from here on were asked to undo
+	// first child that was asked to undo; all children after it were asked too
 	Cursor int `json:"cursor,omitempty"`
 	Failed int `json:"failed,omitempty"` // how many have not been Processed
 	// FailedAt are the first of these, at most maxFailedAt.

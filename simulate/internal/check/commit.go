@@ -74,7 +74,7 @@ func (m *move) verdicts() {
 	was := 0
 	if m.before != nil {
 		was = m.before.Command
-		// by a parent that was resubmitted (P41)
+		// A resubmitted parent commands its child (P41).
 		m.commanded = m.commanded || m.after.Parent != nil && m.after.Run > m.before.Run
 		// later verdicts of this commit have pushed out the accepted one
 		if m.added() >= 8 && m.after.Command > was {
@@ -93,7 +93,7 @@ func (m *move) emptied() (n int) {
 	if m.before == nil || m.before.Run != m.after.Run {
 		return 0
 	}
-	// in any order: it is a count
+	// The order does not matter because this is a count.
 	for kind, all := range m.before.Refused {
 		// it only shrinks when it is emptied, which can happen in the middle of a commit
 		if len(m.after.Refused[kind]) < len(all) {

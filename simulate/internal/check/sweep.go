@@ -129,7 +129,7 @@ func Restarted(iv *world.Invocation, due []DueAt) {
 			case model.Stands(t, st):
 				s.Must = append(s.Must, model.OfClaim(w.DefOf(t), t, i, last)...)
 			case st.State == core.Waiting && t.ProcessState == core.Compensating && st.CompleteBy != 0:
-				// at once: nothing is waited for any more
+				// The Wake comes at once because nothing is waited for any more.
 				s.Must = append(s.Must, model.Mail{Kind: 'w', Step: st.Name, Attempt: st.Attempt})
 			case going && model.Waits(st) && st.CompleteBy != 0:
 				s.Must = append(s.Must, model.Mail{Kind: 'w', Step: st.Name, Attempt: st.Attempt,

@@ -49,7 +49,7 @@ func answered(d *world.Driver, iv *world.Invocation, c world.Call, subject strin
 	err error) {
 	w, t := d.W, &iv.Trail
 	iv.Made++
-	// what it was answered before counts no more: see remembers
+	// Earlier results do not count any more: see remembers.
 	if c == world.CallLoad && iv.P.Role == world.AScheduler {
 		iv.Trail, iv.Began = iv.Course, w.Now
 	}

@@ -155,7 +155,7 @@ const lateTime = 10 * 60_000
 // later is a write as a newer version of the program makes it: with a field that older ones do not
 // know, and have to keep.
 func later(p *world.Process, wr *port.Write) *port.Write {
-	// what it adds was not looked at when the document was found to fit
+	// This field did not count when the document was found to fit.
 	if p.Deploy == 0 || p.W.Room.Limit > 0 {
 		return wr
 	}

@@ -172,7 +172,7 @@ type place struct {
 	by     world.Action
 	state  uint64
 	world  atomic.Pointer[world.Simulation] // a snapshot; nil: none, or not any more
-	// where the last of its handlers came to stand still, if there are any
+	// place at which the last stopped handler came to stand still; nil if none did
 	frozen *place
 }
 

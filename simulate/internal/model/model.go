@@ -227,7 +227,7 @@ func (m *Model) notifyFinished(s *core.Step) {
 }
 
 func (m *Model) notifies(kind core.StatusKind) bool {
-	// what ends an order that has failed goes where the failure was reported (P48)
+	// A closed order, which has failed, is reported if failures are (P48).
 	if kind == core.StatusClosed {
 		kind = core.StatusFailed
 	}

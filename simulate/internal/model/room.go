@@ -57,7 +57,7 @@ func (m *Model) keepsReserve(moved *core.Task, command string) bool {
 func (m *Model) needs(t *core.Task, but int) (need, vague int) {
 	need, vague = m.Room.Least[t.Definition]+len(t.OrderID)+len(t.ReplyTo), 60
 	for k := range t.Steps {
-		// what is decided stands in the reserve, as far as the value of an event is short
+		// A decision stands in the reserve if the value of the event is short.
 		if a := t.Steps[k].Answers; a != nil {
 			vague += 60
 			for _, v := range a.Verdicts {

@@ -63,7 +63,7 @@ type Choice struct {
 	Of    string `json:"of,omitempty"`
 	Nth   int    `json:"nth"`
 	Value int    `json:"value"`
-	// for people; of a fault its name, which counts instead of the number
+	// text for people; the name of a fault counts instead of the number
 	What string `json:"what,omitempty"`
 }
 

@@ -56,7 +56,8 @@ type Simulation struct {
 	Def     *core.Definition
 	Newer   *core.Definition   // the same workflow, deployed later
 	Defs    []*core.Definition // all that an order may pin (P49): def, newer, and others
-	// what children run, and theirs (P40). Where there are any, no model is held against the tasks of the run
+	// definitions of children and their children (P40); if there are any, no model is compared with the tasks
+	// of the run
 	Below []*core.Definition
 
 	Start       int64 // when the run begins, in Unix milliseconds
@@ -77,8 +78,7 @@ type Simulation struct {
 	AllOrders []*Order
 	ByID      map[string]*Order
 	Embedded  bool
-	// of agents and Schedulers: more messages than that in a queue, visible and in flight, are a backlog
-	// (P32)
+	// backlog threshold of agents and Schedulers: messages in a queue, visible and in flight (P32)
 	Capacity   int
 	Long       bool  // faults go on for so long that keys are forgotten
 	Until      int64 // faults happen until then
