@@ -205,8 +205,8 @@ func (s *Scheduler) refused(m *engine.Message, replyTo string, status core.Statu
 	s.notify(m, replyTo, status)
 }
 
-// notify answers a message with a status to a name that was not checked before. If it cannot be found out now
-// whether there is such a queue, the message comes again.
+// notify sends a status to a reply queue whose name was not checked before. If it cannot find out now whether
+// the queue exists, the message comes again.
 func (s *Scheduler) notify(m *engine.Message, replyTo string, status core.Status) {
 	if replyTo == "" || status.OrderID == "" {
 		return

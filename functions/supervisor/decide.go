@@ -163,7 +163,7 @@ func (w *sweep) depth(ctx context.Context, queue string) (port.Depth, error) {
 	return depth, nil
 }
 
-// String says it in one line, the zeros left out.
+// String returns the report in one line, without the zeros.
 func (r Report) String() string {
 	text := fmt.Sprintf("%d scanned in %d shards", r.Scanned, r.Shards)
 	for _, n := range []struct {

@@ -95,7 +95,7 @@ func (w *sweep) handOver(ctx context.Context, s *core.Schedule, e *port.LedgerEn
 	return errors.Join(failed, r.Store(ctx, w.cfg.Schedules.Records, e))
 }
 
-// busy says why the order of an earlier start keeps the next from starting; "" if it does not.
+// busy returns the reason why the order of an earlier start prevents the next start; "" if it does not.
 func (w *sweep) busy(ctx context.Context, s schedule.Start, now core.Time) string {
 	l := w.cfg.State.Load(ctx, []string{s.OrderID})[0]
 	switch {

@@ -223,7 +223,7 @@ func TestStaleIndex(t *testing.T) {
 	}
 }
 
-// hinting answers the same index for every shard.
+// hinting returns the same index for every shard.
 type hinting struct {
 	*memory.Store
 	due []port.Due

@@ -51,9 +51,9 @@ type Parts struct {
 	Logger    *slog.Logger
 	Count     func(what, why string) // counts what people should know of; may be nil
 	Tracer    port.Tracer            // nil: no spans are recorded
-	// Tokens answers the keys of answers' tokens (P39); nil: there are none. With an error the messages are
-	// returned to their queue. With fresh they are read again, since an order has a key that is not among
-	// them.
+	// Tokens returns the keys of answers' tokens (P39); nil if there are none. After an error the messages
+	// are returned to their queue. With fresh it reads the keys again, because an order has a key that is not
+	// among them.
 	Tokens func(ctx context.Context, fresh bool) (core.Tokens, error)
 }
 

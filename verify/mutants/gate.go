@@ -174,8 +174,8 @@ func (g *Gate) try(ctx context.Context, m *Mutant) (r Result, err error) {
 	return r, nil
 }
 
-// notices answers the first of these tests that fails with the mutant and passes without, so that the mutant
-// is the cause. One that fails without it as well, on a busy machine, is left out.
+// notices returns the first of these tests that fails with the mutant and passes without it, so that the
+// mutant is the cause. A test that also fails without it, on a busy machine, is left out.
 func (g *Gate) notices(ctx context.Context, s *suite, mutant string, b batch) string {
 	limit := max(leastTime, slowdown*b.took)
 	for names := b.names; len(names) > 0; {

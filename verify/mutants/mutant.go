@@ -52,7 +52,7 @@ var wellNamed = regexp.MustCompile(
 	`^(P([1-9]|9a|12a|1[0-9]|2[0-9]|22a|23a|3[0-9]|4[0-689]|5[0-2])|I([1-9]|1[0-9]|2[01])|A[1-9][0-9]?|` +
 		`api|bulk|cli|client|codec|console|diagram|httpagent|infra|schedule|sns|sqlite|sqs|wiring|workflow)(-[a-z0-9]+)+$`)
 
-// Check says what is wrong with a list of mutants, whatever the sources are.
+// Check returns the problems of a list of mutants that are visible without the sources.
 func Check(all []Mutant) error {
 	var problems []error
 	seen := map[string]bool{}

@@ -13,7 +13,7 @@ type Room struct {
 	Packages []string // folders
 	// Tests are the folders of the tests that can notice its mutants, beside those of its packages.
 	Tests []string
-	// Asked says why it is drawn from only where ROOM names it; "": always.
+	// Asked is the reason why the room is used only if ROOM names it; "" if it is always used.
 	Asked string
 }
 
@@ -104,7 +104,7 @@ var NotProduct = map[string]string{
 var ProductRoots = []string{"client", "cmd", "dev", "functions", "infra", "shared", "demo/audit", "workflows",
 	"workflowtest"}
 
-// Choose answers the rooms of a comma-separated list; "" means all that need not be asked for.
+// Choose returns the rooms of a comma-separated list; "" means all that need not be asked for.
 func Choose(names string) ([]Room, error) {
 	if names == "" {
 		return slices.DeleteFunc(slices.Clone(Rooms), func(r Room) bool { return r.Asked != "" }), nil

@@ -95,7 +95,7 @@ func (b *Breaker) complete() error {
 	return nil
 }
 
-// Validate says what is wrong with the retry and breaker of a configuration, nil if nothing is.
+// Validate returns the problems of a configuration's retry and breaker, or nil.
 func Validate(r Retry, b Breaker) error { return errors.Join(r.complete(), b.complete()) }
 
 func (c *Config) complete() error {

@@ -115,7 +115,7 @@ func (h *handling) limit(ctx context.Context) time.Duration {
 	return limit
 }
 
-// refuse answers that nothing was done and that it may be asked again: a deploy can remove the cause.
+// refuse replies that nothing was done and that a repetition may succeed: a deploy can remove the cause.
 func (h *handling) refuse(ctx context.Context, code string, err error) Verdict {
 	h.failed = &tried{Failure: Failure{Code: code, NoEffect: true, Err: err}}
 	h.prove(ctx)
@@ -189,8 +189,8 @@ func (h *handling) spread() float64 {
 	return float64(sum.Sum32()>>8) / (1 << 24)
 }
 
-// once is one try. What it answers is for the policies; the outcome stands in h, because the
-// library answers the end of a context in place of a success that came with it.
+// once makes one try. The policies use the error that it returns; the outcome stands in h, because the
+// library returns the end of a context instead of a success that came at the same time.
 func (h *handling) once(ctx context.Context) error {
 	h.failed = nil
 	h.silent = false

@@ -59,7 +59,7 @@ const AnyOperation = "*"
 // Operations are an agent's operations by name.
 type Operations map[string]Operation
 
-// Validate says what is wrong with the operations, nil if nothing is.
+// Validate returns the problems of the operations, or nil.
 func (o Operations) Validate() error {
 	if len(o) == 0 {
 		return errors.New("it has no operations")

@@ -107,7 +107,7 @@ func (h *handling) prove(ctx context.Context) {
 			"no effect", about(h.w.Agent, h.req), "error", err)
 }
 
-// timedCall gives the call the step's timeout, counted from here: the ledger has had its own time.
+// timedCall makes the call with the step's timeout, counted from here: the ledger has had its own time.
 func (h *handling) timedCall(ctx context.Context) (json.RawMessage, error) {
 	now := h.w.Clock.Now()
 	limit := min(h.until.Sub(now), h.req.Timeout.Std())

@@ -132,9 +132,9 @@ func (r *running) receive(ctx, work context.Context) {
 	}
 }
 
-// growStack gives a new goroutine the stack that a call needs while there is little on it to copy: grown as
-// needed, it is copied several times, below the frames of the retries, which is a twentieth of all that an
-// order costs.
+// growStack grows the stack of a new goroutine to the size that a call needs while there is little to copy.
+// A stack that grows later is copied several times, with the frames of the retries, which takes a twentieth
+// of an order's total cost.
 //
 //go:noinline
 func growStack() {

@@ -29,7 +29,7 @@ func New(c Config) (*Worker, error) {
 	return &Worker{Config: c}, nil
 }
 
-// Verdict says what is to become of a delivery.
+// Verdict is the decision about a delivery.
 type Verdict struct {
 	Delete bool
 	After  time.Duration // otherwise: when it may come again; 0: after port.Delivery.Backoff

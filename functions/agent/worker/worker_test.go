@@ -69,7 +69,7 @@ func (b *bench) queue(name string) port.Queue {
 	return q
 }
 
-// taken answers what stands in a queue.
+// taken receives all messages of a queue.
 func (b *bench) taken(name string) []port.Delivery {
 	b.t.Helper()
 	ds, err := b.queue(name).Receive(context.Background(), 100, 0, time.Minute)
@@ -96,7 +96,7 @@ func (b *bench) replies() []*message.Reply {
 	return all
 }
 
-// reply answers the one reply.
+// reply returns the only reply.
 func (b *bench) reply() *message.Reply {
 	b.t.Helper()
 	all := b.replies()

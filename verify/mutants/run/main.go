@@ -163,8 +163,8 @@ var real = []string{"shared/core", "shared/engine", "shared/state", "functions/s
 	"functions/supervisor",
 	"functions/agent/worker"}
 
-// simulated says what the simulator notices alone: with faults, also without any, and not at all. An
-// error: that is not so of all that has no argument.
+// simulated prints what the simulator notices alone: with faults, also without any, and not at all. It
+// returns an error if the simulator misses a mutant that has no argument.
 func (r *report) simulated() error {
 	withoutFaults, argued := 0, 0
 	var open []string

@@ -81,8 +81,8 @@ func wantsJSON(args []string) bool {
 	return false
 }
 
-// asFailure gives every error its exit code and its advice. What fails before a command has
-// started is the caller's: flags and arguments.
+// asFailure adds the exit code and the advice to an error. An error before a command has started is a mistake
+// in the flags or arguments.
 func asFailure(ctx context.Context, err error, started bool, cmd *cobra.Command) *failure.Error {
 	var f *failure.Error
 	switch {

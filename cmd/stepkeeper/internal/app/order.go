@@ -25,7 +25,7 @@ func CheckID(id string) error {
 	return nil
 }
 
-// Bounded gives a command its time limit; fallback 0 is none.
+// Bounded sets the time limit of a command. A fallback of 0 means no limit unless --timeout is set.
 func (a *App) Bounded(ctx context.Context, fallback time.Duration) (context.Context, context.CancelFunc) {
 	limit := cmp.Or(a.Timeout, fallback)
 	if limit == 0 {
@@ -47,7 +47,7 @@ func StateNames() []string {
 	return names
 }
 
-// Args gives the argument check of cobra an advice of ours.
+// Args adds advice to the errors of an argument check of cobra.
 func Args(check cobra.PositionalArgs, want string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, given []string) error {
 		if err := check(cmd, given); err != nil {

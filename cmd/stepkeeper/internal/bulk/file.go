@@ -94,7 +94,7 @@ func (h *Header) Check() error {
 	return nil
 }
 
-// Named gives the list an ID made of its time, and checks it.
+// Named sets the ID of the list from the time, and checks the header.
 func (h *Header) Named(now time.Time) error {
 	h.Made = now.UTC()
 	h.Bulk = h.Made.Format("20060102-150405-") + strings.ToLower(rand.Text()[:4])
@@ -114,7 +114,7 @@ const (
 // within reports whether n lies between two numbers; what is not a number (NaN) does not.
 func within(n, least, most float64) bool { return n >= least && n <= most }
 
-// ErrBusy says that another process works through the list.
+// ErrBusy is the error of Open if another process works through the list.
 var ErrBusy = errors.New("another process works through this list")
 
 // Open reads a list, and keeps other processes away from it until Close.
@@ -220,7 +220,7 @@ func (l *List) order(i int) Order {
 	return l.orders[i]
 }
 
-// Report says what became of the orders of a list, by their IDs.
+// Report groups the IDs of a list's orders by result.
 type Report struct {
 	Bulk    string   `json:"bulk"`
 	Command string   `json:"command"`

@@ -178,7 +178,7 @@ func (b *backend) List(_ context.Context, q port.Query) (orders []view.Summary, 
 	return orders, "", nil
 }
 
-// Target knows no definition.
+// Target finds no definition.
 func (b *backend) Target(context.Context, string, string) (core.Target, error) {
 	return core.Target{Absent: "no such definition"}, nil
 }

@@ -112,7 +112,7 @@ func (o *orderCommand) noSender() error {
 		"the name of who sends the command has %d bytes", len(o.action.By))
 }
 
-// noReason says that a command which needs a reason has none.
+// noReason returns the error of a command without its required reason.
 func noReason(not string) error {
 	return failure.New(failure.Usage, fmt.Sprintf("add --reason TEXT, of at most %d bytes: it says why",
 		core.MaxMessage), "--reason is missing, and %s", not)

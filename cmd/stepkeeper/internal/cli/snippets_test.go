@@ -24,7 +24,7 @@ type goSnippet struct {
 
 var propsField = regexp.MustCompile(`(?m)^\s*[A-Z]\w+: +(map\[|\[\]|infra\.).*$`)
 
-// splitGo answers the Go code of a block, and what is left.
+// splitGo returns the Go code of a block, and the rest of the block.
 func splitGo(s snippet) (code []goSnippet, rest string) {
 	if g, ok := asGo(s); ok {
 		return []goSnippet{g}, ""

@@ -184,7 +184,7 @@ func TestCommandWithoutAVerdictOnAStack(t *testing.T) {
 		"--command-id belongs to one command of one order")
 }
 
-// states answers each event source mapping by its UUID: its state, "" for none that may be looked at.
+// states holds the state of each event source mapping by its UUID; "" if reading it is forbidden.
 type states map[string]string
 
 func (s states) GetAccountSettings(context.Context, *lambda.GetAccountSettingsInput,

@@ -209,7 +209,7 @@ func (o *watchOptions) list(ctx context.Context, c *client.Client) error {
 	}
 }
 
-// newest answers the newest orders, the newest first.
+// newest returns the newest orders, the newest first.
 func (o *watchOptions) newest(ctx context.Context, c *client.Client) ([]view.Summary, error) {
 	var orders []view.Summary
 	for s, err := range c.List(ctx, client.Query{PageSize: o.limit}) {

@@ -34,7 +34,7 @@ func (s *server) command(w http.ResponseWriter, r *http.Request) {
 		http.StatusSeeOther)
 }
 
-// refuse answers a form with a page that says what to do.
+// refuse writes a page that states why a form was refused and what to do.
 func (s *server) refuse(w http.ResponseWriter, r *http.Request, status int, what, do string) {
 	s.page(func(context.Context, *http.Request, *kept) (content, error) {
 		return content{Title: "Refused", Template: "trouble", Status: status,

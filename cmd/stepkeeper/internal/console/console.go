@@ -1,8 +1,8 @@
 // Package console serves the operator's pages over a deployment: what is stuck, why, since when, and what to
 // do.
 //
-// It knows only what package client returns, so whatever it can do, a program can do too. It is for the
-// loopback interface and one person: each program that reaches it acts with the credentials of the process.
+// It uses only package client, so whatever it can do, a program can do too. It is for the loopback interface
+// and one person: each program that reaches it acts with the credentials of the process.
 package console
 
 import (

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Redaction says which members of orders, inputs and outputs are not shown: patterns of paths like
-// payment.card or customer.*, where * is any one name or index and ** any number of them.
+// Redaction lists the members of orders, inputs and outputs that are not shown. A pattern is a path like
+// payment.card or customer.*; * is any one name or index, and ** any number of them.
 type Redaction [][]string
 
 const hidden = `"(hidden)"`

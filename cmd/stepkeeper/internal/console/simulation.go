@@ -39,8 +39,8 @@ type simulations struct {
 	running bool
 }
 
-// of answers the simulation of a move, and begins it where there is none and no other runs. A later page
-// shows its end.
+// of returns the simulation of a move. It begins one if there is none and no other runs; a later page shows
+// the result.
 func (s *simulations) of(plan client.Plan, t *client.Task, program string, at core.Time) simulation {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -231,8 +231,8 @@ func (l *layout) crossings() int {
 	return count
 }
 
-// place gives each cell its coordinate within its layer: near those it is joined with, and clear of those
-// beside it.
+// place sets the coordinate of each cell within its layer: near the cells it is joined with, and clear of the
+// cells beside it.
 func (l *layout) place() {
 	for _, layer := range l.layers {
 		l.settle(layer, nil)

@@ -67,7 +67,7 @@ type Error struct {
 	What string
 	Do   string // advice; "" if none helps
 	Err  error  // cause; nil if there was no other error
-	// Quiet says that the command has already printed all there is.
+	// Quiet reports that the command has already printed the failure.
 	Quiet bool
 }
 
@@ -78,7 +78,7 @@ func (e *Error) Error() string {
 	return e.What
 }
 
-// Unwrap answers the error behind.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 // New makes an Error.
@@ -99,8 +99,8 @@ func Silent(code Code, what string) *Error {
 // severity orders the codes, the worst first.
 var severity = []Code{General, Unreachable, Usage, Refused, NotFound, NotProcessed, OK}
 
-// Worst answers the exit code of a command that had several orders which ended in different ways: the
-// first of 1, 5, 2, 3, 4, 6 that occurred, whatever their order.
+// Worst returns the exit code of a command whose orders ended in different ways: the first of
+// 1, 5, 2, 3, 4, 6 that occurred.
 func Worst(codes ...Code) Code {
 	for _, c := range severity {
 		if slices.Contains(codes, c) {

@@ -115,7 +115,7 @@ func (o *demoOptions) conclude(ctx context.Context, options runner.Options, repo
 // shippedWorkflow is the one that the demo's services have agents for.
 const shippedWorkflow = "order.yaml"
 
-// workflowFolder answers the folder of the workflows, after writing the one that is built in.
+// workflowFolder returns the folder of the workflows. Without --workflows it writes the built-in workflow.
 func (o *demoOptions) workflowFolder() (dir string, remove func(), err error) {
 	if o.workflows != "" {
 		return o.workflows, func() {}, nil

@@ -35,8 +35,8 @@ func Later(t view.Task, program string) (all []Advice) {
 	return all
 }
 
-// Next answers what can be done about a task now, the most likely first: of the commands that the task
-// accepts those that lead on from its state. program is how the command is called, with the flags that
+// Next returns the commands that help a task now, the most likely first: of the commands that the task
+// accepts, those that lead on from its state. program is the call of the command line, with the flags that
 // have to be repeated.
 func Next(t view.Task, program string) []Advice {
 	var advice, last []Advice

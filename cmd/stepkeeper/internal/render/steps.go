@@ -100,7 +100,7 @@ func agentOf(s view.Step) string {
 	return s.Agent + "." + operation
 }
 
-// uncounted says why a step waits for its agent, or polls its service, and since when.
+// uncounted describes why a step waits for its agent or polls its service, and for how long it has done so.
 func (p Page) uncounted(s view.Step) string {
 	what := "polls"
 	if core.Uncalled(s.Error.Code) {
@@ -110,8 +110,8 @@ func (p Page) uncounted(s view.Step) string {
 		Span(p.Now.Sub(s.Error.Since.Std())), Age(s.WakeAt, p.Now))
 }
 
-// atWork says of an attempt in flight what it has reported (P43), until when it has time, and whose claim it
-// is.
+// atWork describes an attempt in flight: its latest progress (P43), its deadline, and the instance that
+// claimed it.
 func (p Page) atWork(s view.Step) (notes []string) {
 	if r := s.Progress; r != nil {
 		text := fmt.Sprintf("at %d %%", r.Percent)
@@ -191,7 +191,7 @@ func (p Page) note(s view.Step) string {
 	return strings.Join(notes, ", ")
 }
 
-// withoutIt says that the order goes on without the step.
+// withoutIt describes a failed step without which the order goes on.
 func withoutIt(s view.Step) string {
 	done := "is undone alone"
 	if s.State == core.Compensated {
@@ -200,7 +200,7 @@ func withoutIt(s view.Step) string {
 	return "failed (" + Clean(s.FailedAs) + "), " + done + ": the order goes on without it"
 }
 
-// children says how far the child tasks of a step are.
+// children describes the progress of a step's child tasks.
 func children(c *view.Children) string {
 	done := "have ended"
 	if c.Undo {
@@ -223,7 +223,7 @@ func children(c *view.Children) string {
 	return text
 }
 
-// open says what an open question waits for.
+// open describes the answers or the event that an open question waits for.
 func open(s view.Step) string {
 	a := s.Answers
 	text := "waits for the event " + a.Event
@@ -252,7 +252,7 @@ func open(s view.Step) string {
 	return text
 }
 
-// decided says who decided a step that is answered from outside.
+// decided names the person who answered a step, if it was answered from outside.
 func decided(s view.Step) []string {
 	var d core.Decided
 	if s.Answers == nil || json.Unmarshal(s.Output, &d) != nil || d.By == "" {

@@ -90,7 +90,7 @@ func (p Page) head(w io.Writer, t view.Task) {
 	}
 }
 
-// UndoWait says what the undo of an order waits for, and until when.
+// UndoWait describes the reason for which the undo of an order waits, and the end of the wait.
 func UndoWait(t view.Task, now time.Time) string {
 	u := t.UndoWait
 	at := fmt.Sprintf("%s (%s)", clock(u.Until), Age(u.Until, now))
@@ -111,7 +111,7 @@ func UndoWait(t view.Task, now time.Time) string {
 	return fmt.Sprintf("its undo waits %s at most: %s is being undone", until, u.Step)
 }
 
-// Unattended says that an agent does not seem to run, or why nothing takes from a queue.
+// Unattended describes a queue without a consumer: its agent does not seem to run, or the known reason.
 func Unattended(u view.Unattended, now time.Time) string {
 	since := ""
 	if u.Since != 0 {
@@ -124,7 +124,7 @@ func Unattended(u view.Unattended, now time.Time) string {
 	return Clean(fmt.Sprintf("nothing has taken %s%s, %d waiting: %s", u.Queue, since, u.Waiting, why))
 }
 
-// direction says what a state alone does not: why it is undone, what it did when it stopped.
+// direction adds details to a task's state: the reason for an undo, or the phase in which the task stopped.
 func (p Page) direction(t view.Task) string {
 	switch {
 	case t.State == core.Error && t.Phase == core.Undoing:
@@ -253,8 +253,7 @@ func (p Page) messages(w io.Writer, t view.Task) {
 	Table(w, p.Style, "  ", []string{"TIME", "WAY", "MESSAGE", "WITH", "OF", "NOTE"}, rows)
 }
 
-// MessageRow says what a message is: which way it went, what it was, with whom, of which attempt, and what is
-// to be noted.
+// MessageRow returns the cells of a message: direction, kind, peer, attempt and notes.
 func MessageRow(m view.Message) []string {
 	of := m.Step
 	if m.Attempt > 0 {

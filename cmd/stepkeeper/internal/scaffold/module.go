@@ -37,8 +37,8 @@ func (m Module) Known() bool { return m != Module{} }
 // Fetch reports that the go command has to fetch it, which `go mod tidy` does.
 func (m Module) Fetch() bool { return m.Known() && m.Dir == "" }
 
-// FindModule answers the working copy at dir. Where dir is "", it is the release that this program
-// is, or else the working copy that it was built from or stands in. ErrNoModule for none of these.
+// FindModule returns the working copy at dir. If dir is "", it returns the release of this program, or else
+// the working copy that it was built from or is started in. It returns ErrNoModule if it finds none of these.
 func FindModule(dir string) (Module, error) {
 	if dir != "" {
 		abs, err := filepath.Abs(dir)

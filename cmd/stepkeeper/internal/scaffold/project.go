@@ -22,11 +22,11 @@ type Project struct {
 	Stepkeeper Module // unknown: the test of the workflow is left out, all else needs no module
 }
 
-// Check says what is wrong with the path.
+// Check returns an error if the path is not valid.
 func (p Project) Check() error { return checkPath(p.Path, "example.com/shop") }
 
-// Write writes the project into a folder, which it makes, and answers the files' names. ExistsError
-// where one of them is there already: then nothing was written.
+// Write writes the project into a folder, which it makes, and returns the files' names. If one of the files
+// exists already, it writes nothing and returns an ExistsError.
 func (p Project) Write(dir string) ([]string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err

@@ -45,7 +45,7 @@ var (
 	pathPattern      = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._~/-]*$`)
 )
 
-// Check says what is wrong with the names.
+// Check returns an error if a name is not valid.
 func (a Agent) Check() error {
 	const form = "small letters, digits and -, at most 40, a letter first"
 	switch {

@@ -61,8 +61,8 @@ func isDocument(first []byte, in *bufio.Reader) bool {
 
 var errLongLine = errors.New("line too long")
 
-// readLine answers the next line with its end, io.EOF only where there is nothing more. Of a line
-// over MaxLine it answers the beginning and errLongLine, and skips the rest.
+// readLine returns the next line with its end. It returns io.EOF only if there is no more text. For a line
+// over MaxLine it returns the beginning and errLongLine, and skips the rest.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	var b []byte
 	long := false

@@ -122,7 +122,7 @@ func submission(id string) string {
 	return fmt.Sprintf(`{"schema":1,"orderId":%q,"workflow":"trip","replyTo":"shop","order":{}}`, id)
 }
 
-// reply answers a step's first attempt.
+// reply returns a reply to a step's first attempt.
 func reply(step, agent string, outcome core.Outcome) string {
 	text, _ := json.Marshal(message.Reply{Schema: 1, OrderID: "o-1", Step: step, Agent: agent, Attempt: 1,
 		Operation: core.Do, Outcome: outcome,
