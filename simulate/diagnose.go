@@ -46,7 +46,7 @@ func diagnoseCalm(sc Scenario) []Finding {
 	const what = "with nothing going wrong an order does not end Processed"
 	if b := sc.Begun; b != nil && w.Violation == nil && b.Task.Phase == core.Undoing &&
 		b.Task.ProcessState == core.Error && w.Ends[core.Compensated]+w.Ends[core.Cancelled] >= w.Orders {
-		return nil // it is being undone, and the new definition leaves that so
+		return nil // The order is being undone, and the new definition does not change that.
 	}
 	for i := range sc.Definition.Steps {
 		d := &sc.Definition.Steps[i]

@@ -25,7 +25,7 @@ type Report struct {
 	FaultsByKind map[string]int     `json:"faults"`       // injected
 	Cells        map[string]int     `json:"cells"`        // site × fault: how often
 	CellCount    int                `json:"cells_in_all"` // cells that can exist with these faults
-	Invariants   map[string]int     `json:"invariants"`   // how often each was looked at
+	Invariants   map[string]int     `json:"invariants"`   // number of checks of each invariant
 	Ends         map[core.State]int `json:"ends"`         // orders by the state of their end
 	Violation    *Violation         `json:"violation,omitempty"`
 	Seed         uint64             `json:"seed,omitempty"` // seed that found the violation
@@ -54,13 +54,13 @@ func (r *Report) Statement() string {
 
 // Search is how long to look, and how.
 type Search struct {
-	Seeds    int           // how many; 0: no limit but the time
+	Seeds    int           // most seeds; 0 means no limit except the time
 	First    uint64        // the first seed
-	Time     time.Duration // how long; 0: no limit but the seeds
-	Workers  int           // 0: one for each core
+	Time     time.Duration // longest search; 0 means no limit except the seeds
+	Workers  int           // number of workers; 0 means one for each core
 	Progress func(seeds, orders int)
-	Stop     func() bool // asked after each seed; nil: never
-	Shrink   int         // how many runs to shrink with; 0: 3,000
+	Stop     func() bool // function called after each seed that ends the search with true; may be nil
+	Shrink   int         // most runs for shrinking; 0 means 3,000
 }
 
 // Find runs seeds until one breaks an invariant, or the seeds or the time are used up.

@@ -12,7 +12,7 @@ import (
 type Matrix struct {
 	Scenes  int
 	Runs    int
-	Cells   map[Cell]int // how often each was hit
+	Cells   map[Cell]int // number of hits of each cell
 	Missing []Cell       // cells that can exist and were not hit
 	Absent  []Absent     // cells that cannot exist
 	Wrong   []Absent     // cells that were hit although they cannot exist

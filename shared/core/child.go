@@ -56,7 +56,7 @@ func (r *deciding) askedByParent(_ int, ev Event) (string, error) {
 		r.startUndo(WhyParent)
 		return "", nil
 	}
-	if newer { // it is kept, and what is sent names it
+	if newer { // The newer one is kept, and messages name it.
 		r.notifyParent()
 		return "", nil
 	}

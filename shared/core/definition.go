@@ -103,7 +103,7 @@ type StepDefinition struct {
 	Operation string          `json:"operation"`
 	Input     json.RawMessage `json:"input,omitempty"` // template, see Expressions
 	After     []string        `json:"after,omitempty"`
-	When      string          `json:"when,omitempty"` // expression; empty: always
+	When      string          `json:"when,omitempty"` // expression; an empty one is always true
 	// longest time of one handling by the agent, or of the wait for an answer
 	Timeout Duration `json:"timeout"`
 	// total time in the agent's queue before Error (P32)
@@ -147,8 +147,8 @@ type Each struct {
 	// template of a child's order, which sees item and index; absent: the item itself or, without a list, the
 	// parent's order
 	Order       json.RawMessage `json:"order,omitempty"`
-	Concurrency int             `json:"concurrency"`        // how many run at once, 1 to MaxConcurrency
-	Tolerate    int             `json:"tolerate,omitempty"` // how many may fail
+	Concurrency int             `json:"concurrency"`        // children that run at once, 1 to MaxConcurrency
+	Tolerate    int             `json:"tolerate,omitempty"` // number of children that may fail
 	// definition named by Definition, if it was read with the parent
 	Child   *Definition `json:"-"`
 	Collect bool        `json:"collect,omitempty"` // the step's output holds those of the children
@@ -191,7 +191,7 @@ const ChildMark = "~"
 type Answer struct {
 	// name of the call before it that asks for the answer (P38); no expression sees it
 	Ask    string   `json:"ask,omitempty"`
-	Event  string   `json:"event,omitempty"`  // name of the outside event; "": an approval
+	Event  string   `json:"event,omitempty"`  // name of the outside event; "" means an approval
 	Values []string `json:"values,omitempty"` // allowed answers to an approval
 	// JSON Schema of an event's value; absent: any value
 	Schema json.RawMessage `json:"schema,omitempty"`
@@ -209,10 +209,10 @@ type Answer struct {
 type Question struct {
 	Question string          `json:"question,omitempty"`
 	Show     json.RawMessage `json:"show,omitempty"`
-	Need     *int            `json:"need,omitempty"`    // how many people must give the same value; absent: 1
+	Need     *int            `json:"need,omitempty"`    // number of people who must agree; if absent, 1
 	Who      []string        `json:"who,omitempty"`     // people who may answer; if absent, everyone may
 	NotSelf  *string         `json:"notSelf,omitempty"` // person who may not answer
-	Timeout  string          `json:"timeout,omitempty"` // like "48h" or "7d"; absent: that of the definition
+	Timeout  string          `json:"timeout,omitempty"` // like "48h" or "7d"; if absent, the definition's
 }
 
 // Bounds of answers, in bytes where they are no numbers.
@@ -245,7 +245,7 @@ func Unprintable(c rune) bool {
 type Schedule struct {
 	// five fields, or @hourly, @daily, @weekly, @monthly, @yearly
 	Cron    string  `json:"cron"`
-	Zone    string  `json:"zone,omitempty"` // IANA name; "": UTC
+	Zone    string  `json:"zone,omitempty"` // IANA name; "" means UTC
 	Overlap Overlap `json:"overlap"`        // policy if the previous order has not ended
 	// longest delay of a start, for example after an outage; later starts are skipped
 	CatchUp Duration `json:"catchUp"`
@@ -266,7 +266,7 @@ type Retry struct {
 	MaxFailures      int      `json:"maxFailures"` // counted failures before the extended wait; at least 1
 	Backoff          Backoff  `json:"backoff"`
 	ExtendedInterval Duration `json:"extendedInterval,omitempty"` // wait between the rounds past MaxFailures
-	ExtendedRounds   int      `json:"extendedRounds,omitempty"`   // 0: no extended wait
+	ExtendedRounds   int      `json:"extendedRounds,omitempty"`   // 0 means no extended wait
 }
 
 // Budget is how many counted failures a step survives less one: at the budget the policy applies (P16).
@@ -283,7 +283,7 @@ type Backoff struct {
 // Undo is the operation that reverses a step.
 type Undo struct {
 	Operation string          `json:"operation"`
-	Input     json.RawMessage `json:"input,omitempty"` // template; absent: the input of the do
+	Input     json.RawMessage `json:"input,omitempty"` // template; if absent, the input of the do
 	Timeout   Duration        `json:"timeout"`
 	Retry     Retry           `json:"retry"` // the extended wait does not apply
 }

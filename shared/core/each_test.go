@@ -33,7 +33,7 @@ func TestListsOfChildren(t *testing.T) {
 	for _, c := range []struct {
 		list    string
 		collect bool
-		says    string // "": it begins
+		says    string // expected refusal; "" if the step begins
 	}{
 		{repeated("1", core.MaxChildren), false, ""},
 		{repeated("1", core.MaxChildren+1), false, "each is a list of 10001, the limit is 10000"},

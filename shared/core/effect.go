@@ -36,7 +36,7 @@ type SendWake struct {
 	Run     int
 	Step    string // "" for the whole task
 	Attempt int
-	WakeAt  Time // zero: at once
+	WakeAt  Time // time of the Wake; zero means at once
 }
 
 // SendSettle asks the Scheduler to send the final status (P11).
@@ -114,7 +114,7 @@ type RaiseAlert struct {
 	Undone   bool     `json:"undone,omitempty"` // it was undone, and waits for nothing
 	Step     string   `json:"step,omitempty"`
 	Attempts int      `json:"attempts,omitempty"` // attempts of the step
-	FirstTry Time     `json:"firstTry,omitzero"`  // when the step was claimed first in this run, and last
+	FirstTry Time     `json:"firstTry,omitzero"`  // first claim in this run; LastTry is the last one
 	LastTry  Time     `json:"lastTry,omitzero"`
 	Key      string   `json:"key,omitempty"` // idempotency key of the step (P2)
 	Code     string   `json:"code,omitempty"`
@@ -150,6 +150,6 @@ type Decision struct {
 	// Settles reports whether Effects hold the whole final status and alert of the present end. The handler
 	// that sent all of them commits Settled(task) afterwards (P11).
 	Settles bool
-	Ignored string   // why the event changed nothing; "" where it did
+	Ignored string   // reason why the event changed nothing; "" if it changed something
 	Verdict *Verdict // the answer to a command
 }

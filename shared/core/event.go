@@ -30,7 +30,7 @@ type Submitted struct {
 	KnownHash   string // hash of what the task that is there was submitted with; "" if none is there
 	Priority    string
 	ReplyTo     string
-	Deadline    Time // zero: the definition's, if any
+	Deadline    Time // deadline of the order; zero means the definition's, if any
 }
 
 // Reply is an agent's answer (P15).
@@ -55,7 +55,7 @@ type Progress struct {
 	Run       int
 	Attempt   int
 	Operation Operation
-	Until     Time // when it reports again at the latest; zero: after the step's timeout
+	Until     Time // latest time of the next report; zero means after the step's timeout
 	Percent   int  // 0 to 100
 	Note      string
 }
@@ -108,7 +108,7 @@ type Resubmit struct {
 	ID       string
 	Command  int
 	Deadline Time    // zero removes the deadline
-	To       *Target // nil: it stays at the definition that it pins (P49)
+	To       *Target // definition to move to (P49); nil keeps the pinned one
 	Step     string  // step that gets another Input (P51); "" if no step does
 	Input    json.RawMessage
 	Sender
@@ -209,7 +209,7 @@ type ChildEnded struct {
 	Parent  Parent          `json:"parent"`
 	State   ChildState      `json:"state"`
 	Output  json.RawMessage `json:"output,omitempty"` // output of the child's workflow
-	Code    string          `json:"code,omitempty"`   // why it has not come to its end forward
+	Code    string          `json:"code,omitempty"`   // reason why it has not ended forward
 	Message string          `json:"message,omitempty"`
 }
 

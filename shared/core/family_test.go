@@ -33,7 +33,7 @@ type household struct {
 // letter is a message to a task, or a request to the service.
 type letter struct {
 	task    string
-	event   core.Event // nil: a request
+	event   core.Event // event of a letter; nil for a request
 	request core.SendRequest
 	at      core.Time // not before
 }

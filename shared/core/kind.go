@@ -26,7 +26,7 @@ type prepared struct {
 	input    json.RawMessage // input of a call
 	wakeAt   Time            // end of a wait, or of the time for an answer
 	answers  *Answers        // answers to a step that waits for them
-	children int             // how many there are to be
+	children int             // number of children to start
 	atOnce   bool            // it ends with its claim
 }
 

@@ -194,7 +194,7 @@ func (r *deciding) knownUntil(i int) Time {
 	if agent.KeyRetention == 0 {
 		return 0
 	}
-	since := cmp.Or(s.FirstClaim(), r.at.Now) // it is claimed first now
+	since := cmp.Or(s.FirstClaim(), r.at.Now) // Without an earlier claim the first one is made now.
 	switch {
 	case s.Resolved == nil:
 	case s.Resolved.At > s.ClaimedAt: // no request was sent since

@@ -42,7 +42,7 @@ func (r *deciding) doOverdue(i int, ev Event) (string, error) {
 		}
 		return "", nil
 	}
-	if e.Backlog && s.Progress == nil { // which proves that an agent has had the request
+	if e.Backlog && s.Progress == nil { // Progress proves that an agent has had the request.
 		return r.backlog(i), nil
 	}
 	r.recordAttempt(i, OutcomeOverdue, CodeTimeout)

@@ -200,7 +200,7 @@ func TestRefusedAnswerOfAStepStaysRefused(t *testing.T) {
 	event := func(id, value string) core.Answered {
 		return core.Answered{ID: id, Name: "bought", By: "ann", Value: json.RawMessage(value)}
 	}
-	d.decide(event("yes", `"no"`)) // it is refused for good, and the task stops
+	d.decide(event("yes", `"no"`)) // The answer is refused for good, and the task stops.
 	if d.task.ProcessState != core.Error {
 		t.Fatalf("it is %s", d.task.ProcessState)
 	}

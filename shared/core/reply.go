@@ -297,8 +297,8 @@ const (
 // hold is a row of hand-backs that are not counted (P45).
 type hold struct {
 	since   Time     // its first one
-	polling Time     // the first not-yet of the poll that it belongs to; 0: none
-	most    Duration // how long it may last
+	polling Time     // first not-yet of the poll that it belongs to; 0 if none
+	most    Duration // longest time that it may last
 	over    string   // message of the failure if it lasts longer
 }
 

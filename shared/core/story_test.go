@@ -71,7 +71,7 @@ type story struct {
 	*desk
 	def  *core.Definition
 	expr *expressions
-	kept core.Duration // how long the services remember keys; 0: for ever
+	kept core.Duration // time that the services remember keys; 0 means for ever
 	out  strings.Builder
 
 	answers int // number of answers given so far

@@ -66,13 +66,13 @@ type Task struct {
 	// short hashes of the IDs of refused commands of this run, by command; see remember
 	Refused     map[string][]string
 	Attempts    []Attempt // the last that did not end done, oldest first; see maxAttempts
-	Earlier     Earlier   // those before them
+	Earlier     Earlier   // counts of the attempts before them
 	CancelAsked bool
 	Hops        int // forward claims since the last command (P23)
 	StatusSeq   int // sequence number of the last status message
 	StartSeq    int // sequence number of the last "started"; 0 if none was due
 	StartCause  string
-	StartAt     Time   // when the run began, or was taken up again; zero: Created
+	StartAt     Time   // time at which the run began or was resumed; zero means Created
 	EndSeq      int    // sequence number of the status for the present end or Error
 	EndCause    string // cause of the present end or Error (P4)
 	EndCode     string // short and stable
@@ -87,9 +87,9 @@ type Task struct {
 	EndCommand  int
 	Output      json.RawMessage
 	Created     Time
-	Ended       Time // when it entered the present end, or Error; zero while it runs
-	Deadline    Time // zero: none
-	DeadlineSeq int  // how many deadlines were set in this run, for the cause (P4)
+	Ended       Time // time at which it entered the present end, or Error; zero while it runs
+	Deadline    Time // deadline of the order; zero means no deadline
+	DeadlineSeq int  // number of deadlines set in this run, for the cause (P4)
 	// time at which an unacknowledged final status is sent again; zero means that it is not (P11)
 	ResendAt Time
 	Due      Time // the indexed due time; may be early, never late (P9)
@@ -110,8 +110,8 @@ type Step struct {
 	Agent      string
 	Attempt    int    // number of the claim, do and undo alike; never reset (P1)
 	Undo       bool   // the current attempt is an undo
-	First      int    // order of its first claim in this run; 0: not attempted in it (P7)
-	FirstAt    Time   // when that was, once there was another claim; see FirstClaim
+	First      int    // order of its first claim in this run; 0 if it was not attempted (P7)
+	FirstAt    Time   // time of that claim, once there was another one; see FirstClaim
 	Cause      string // cause of the current claim (P4)
 	ClaimedAt  Time
 	CompleteBy Time // see P9a
@@ -125,7 +125,7 @@ type Step struct {
 	Queued       Duration // time in the queue handed back uncounted so far (P32)
 	FailureCount int
 	UndoFailures int
-	FinishedAt   Time // when it became Processed
+	FinishedAt   Time // time at which it became Processed
 	FinishSeq    int  // sequence number of the "step finished" status
 	FinishCause  string
 	EndState     State // State when the task entered Error, if the step has left it; for the status (P12)
@@ -169,15 +169,15 @@ type Children struct {
 	Open    []OpenChild `json:"open,omitempty"`    // asked, and not ended
 	// first child that was asked to undo; all children after it were asked too
 	Cursor int `json:"cursor,omitempty"`
-	Failed int `json:"failed,omitempty"` // how many have not been Processed
+	Failed int `json:"failed,omitempty"` // number of children that were not Processed
 	// FailedAt are the first of these, at most maxFailedAt.
 	FailedAt []int  `json:"failedAt,omitempty"`
-	Reason   string `json:"reason,omitempty"` // why the first of them has failed, or why no more are started
+	Reason   string `json:"reason,omitempty"` // reason of the first failure, or why no more are started
 	Stopped  bool   `json:"stopped,omitempty"`
 	// Results are the outputs of the children where they are collected, or the one of the only child, in the
 	// order of their coming.
 	Results []Collected `json:"results,omitempty"`
-	Rounds  int         `json:"rounds,omitempty"` // how often all that is open was asked again
+	Rounds  int         `json:"rounds,omitempty"` // number of times that all open children were asked again
 }
 
 // Collected is the output of a child.
@@ -318,7 +318,7 @@ const (
 type Resolved struct {
 	Fact    Fact `json:"fact"`
 	Command int  `json:"command"`
-	At      Time `json:"at,omitzero"` // when it was stated
+	At      Time `json:"at,omitzero"` // time at which the operator stated it
 }
 
 // Verdict is the answer to one command, kept so that its sender can read it (P5).
@@ -329,7 +329,7 @@ type Verdict struct {
 	Accepted bool   `json:"accepted"`
 	Reason   string `json:"reason,omitempty"`
 	By       string `json:"by,omitempty"`   // sender of the command
-	Note     string `json:"note,omitempty"` // why it was sent, in the sender's words
+	Note     string `json:"note,omitempty"` // reason for the command, in the sender's words
 	At       Time   `json:"at"`
 }
 

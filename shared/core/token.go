@@ -59,7 +59,7 @@ func (r *deciding) token(step, person string) (string, error) {
 	}
 	text, err := r.at.Tokens.Token(r.t.TokenKey, r.t.OrderID,
 		TokenOf{Run: r.t.Run, Step: step, Person: person})
-	if err != nil { // it is no failure of the step: the message comes again
+	if err != nil { // The step does not fail, because the message comes again.
 		r.err = err
 	}
 	return text, err

@@ -58,7 +58,7 @@ func row(d *world.Driver, h *world.Digest, r *world.Row, now int64) {
 	h.Text(t.EndCause)
 	h.Moment(t.Deadline, now, 0)
 	h.Moment(t.ResendAt, now, 0)
-	if len(d.W.Store.Ids) > 1 { // which of them stands first in the index
+	if len(d.W.Store.Ids) > 1 { // The index may list any of them first.
 		h.Number(int64(t.Due) - now)
 	} else {
 		h.Moment(t.Due, now, 0)

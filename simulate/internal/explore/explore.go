@@ -33,7 +33,7 @@ type Explored struct {
 	States int    `json:"states"`
 	Ends   int    `json:"ends"`
 	Left   int    `json:"left"`   // branches with one fault more that were left out
-	Whole  int    `json:"faults"` // every path with so many faults was covered; -1: not even those without
+	Whole  int    `json:"faults"` // most faults on a path that were covered in full; -1 if not even none
 }
 
 func (e Explored) String() string {
@@ -152,7 +152,7 @@ type exploring struct {
 	kept   []*place // places with a snapshot
 	turn   int      // the oldest of them
 	steps  int
-	edges  []edge   // those without a fault: an end has to be reached without more of them
+	edges  []edge   // edges without a fault: an end has to be reached without more faults
 	open   []branch // branches of this level
 	wrong  []branch // branches of the next level, with one fault more
 	runs   int
@@ -161,7 +161,7 @@ type exploring struct {
 	found  []Found
 	extend bool
 	watch  *stopwatch
-	until  time.Duration // 0: without end
+	until  time.Duration // end of the search; 0 means no end
 }
 
 type edge struct{ from, to uint64 }
@@ -171,7 +171,7 @@ type place struct {
 	before *place
 	by     world.Action
 	state  uint64
-	world  atomic.Pointer[world.Simulation] // a snapshot; nil: none, or not any more
+	world  atomic.Pointer[world.Simulation] // snapshot; nil if there is none, or not any more
 	// place at which the last stopped handler came to stand still; nil if none did
 	frozen *place
 }

@@ -69,12 +69,12 @@ type Tape struct {
 	Schema   int               `json:"schema"` // 1
 	Note     string            `json:"note,omitempty"`
 	Workflow json.RawMessage   `json:"workflow,omitempty"` // the compiled definition
-	Children []json.RawMessage `json:"children,omitempty"` // those of its child orders, and of theirs
+	Children []json.RawMessage `json:"children,omitempty"` // definitions of its child orders, and of theirs
 	Services world.Services    `json:"services,omitempty"`
 	Order    json.RawMessage   `json:"order,omitempty"` // the content of every order
 	// the document of the one order, as it stands when the run begins
 	Task      json.RawMessage `json:"task,omitempty"`
-	At        core.Time       `json:"at,omitempty"`        // when that is, in Unix milliseconds
+	At        core.Time       `json:"at,omitempty"`        // start of the run, in Unix milliseconds
 	Invariant string          `json:"invariant,omitempty"` // invariant that the recorded run broke
 	Choices   []world.Choice  `json:"choices"`
 	// Scope is the small world of an exploration, and Path what happens there, step by step, instead.

@@ -37,7 +37,7 @@ func (sc *Scenario) Definitions() []*core.Definition {
 	all := []*core.Definition{sc.Definition}
 	if sc.Newer() != nil {
 		all = append(all, sc.later)
-		if sc.others == nil && sc.Begun == nil { // which was moved just now
+		if sc.others == nil && sc.Begun == nil { // A begun order was moved just now.
 			sc.others = workflows.Variants(sc.Definition)
 		}
 	}

@@ -12,11 +12,11 @@ import (
 // at which anything could be different.
 type Driver struct {
 	W        *Simulation
-	Since    int64 // something has stood still since then; -1: nothing does
+	Since    int64 // time since which something has stood still; -1 if nothing does
 	Scope    *Scope
-	Done     int       // how many of them were done
+	Done     int       // number of people's commands that are done
 	Chosen   Act       // fault at the call that goes on
-	Call     Call      // which that is
+	Call     Call      // kind of that call
 	Landings []Landing // calls whose callers have given up, and that may arrive at any time
 	Looked   Look      // the last sweep that found nothing to do
 	Acts     []Action  // reused
@@ -25,15 +25,15 @@ type Driver struct {
 	Marks    []int     // last message of each queue before that action
 
 	Input uint64    // input of the handler that begins
-	Mine  []*Letter // those that it was given
+	Mine  []*Letter // letters of that handler
 }
 
 // Driven is what an exploration knows of a handler at work.
 type Driven struct {
-	Turn     *Turn // the call that it is about to make; nil: it waits for a time
+	Turn     *Turn // next call of the handler; nil if it waits for a time
 	Until    int64 // end of that wait
 	Begun    bool
-	Began    int64     // when it was given its input
+	Began    int64     // time at which it was given its input
 	Input    uint64    // hash of it
 	Mine     []*Letter // letters that it handles
 	Receipts []int     // and their receipts
@@ -117,8 +117,8 @@ type Scope struct {
 	Name string
 	Scenario
 	People   []message.ControlKind // commands that are given at any time, in this order
-	Refuses  string                // a step whose do its service refuses each time; "": none
-	Corrects string                // a step that a Resubmit gives another input; "": none
+	Refuses  string                // step whose do its service refuses each time; "" if none
+	Corrects string                // step that a Resubmit gives another input; "" if none
 	Down     []string              // processes that come up at any time, and not at the beginning
 
 	// every call is interleaved with every other: to hold the reductions against

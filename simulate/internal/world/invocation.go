@@ -11,7 +11,7 @@ import (
 // agency is what one handling of an agent has done with its request, for the rules of agents
 // (P3, P6, P24, P25, P28, P31).
 type agency struct {
-	Req      *message.Request // nil: it is unreadable
+	Req      *message.Request // request of the handling; nil if it is unreadable
 	Received core.Time        // time of receipt by the agent's own clock
 	First    port.LedgerEntry // ledger entry at the first read
 	Read     bool

@@ -22,8 +22,8 @@ type History struct {
 	Writes    int
 	// undos that were claimed while the task went forward, by step and attempt (P42)
 	Alone     map[string]bool
-	Wakes     map[string]core.Time // when a wait ends, by step and attempt (P34)
-	ForwardAt int64                // when the task began to go forward, or did so again
+	Wakes     map[string]core.Time // ends of waits, by step and attempt (P34)
+	ForwardAt int64                // time at which the task last began to go forward
 	Submitted bool                 // submitted at least once, in an exploration
 }
 

@@ -51,7 +51,7 @@ type Sight struct {
 	Cut           bool           // the order's first document did not fit: its submission is refused (P28)
 	// requests that no queue took, which failed: what is decided after the latest load
 	Extra   []any
-	Refused []any // those of the commit since then
+	Refused []any // refused effects of the commit since then
 	Looked  bool  // it was loaded
 	From    int   // its first reading of the clock
 	Settled bool  // it settled the end itself

@@ -15,7 +15,7 @@ import (
 // Begun is an order that has a past when a run begins: nothing of it is in flight.
 type Begun struct {
 	Task *core.Task // task of the order "o1"; never changed
-	At   core.Time  // when the run begins
+	At   core.Time  // time at which the run begins
 }
 
 // Noon is when a simulation begins that says nothing else, in Unix milliseconds.
@@ -33,9 +33,9 @@ const (
 type Scenario struct {
 	Definition *core.Definition
 	Services   Services        // services by agent; without an entry the workflow's declaration counts
-	Order      json.RawMessage // content of every order; nil: {}
-	Only       []Fault         // the faults that may happen; nil: all
-	Orders     int             // most orders of a run; 0: 4
+	Order      json.RawMessage // content of every order; nil means {}
+	Only       []Fault         // faults that may happen; nil means all
+	Orders     int             // most orders of a run; 0 means 4
 	// Alone means that the run has no commands.
 	Alone bool
 	// Base sets a scene: a plain course other than "all goes well".
@@ -60,7 +60,7 @@ type Simulation struct {
 	// of the run
 	Below []*core.Definition
 
-	Start       int64 // when the run begins, in Unix milliseconds
+	Start       int64 // time at which the run begins, in Unix milliseconds
 	Now         int64 // milliseconds since then
 	Heap        Heap
 	Cur         *Invocation
@@ -95,7 +95,7 @@ type Simulation struct {
 	Coming     map[string]int64 // time until which it replies "not yet" to a key
 	Room       model.Room       // limit of a task's document
 	Shards     int
-	Pages      int // how many rows of the index the Supervisor takes at a time; 0: as it likes
+	Pages      int // rows of the index per page of the Supervisor; 0 means its default
 
 	Rate    float64
 	Enabled [FaultCount]bool
@@ -196,7 +196,7 @@ func (w *Simulation) Spread(site, subject string, n int64) int64 {
 
 // At has something happen at a time, unless an exploration decides what happens next.
 func (w *Simulation) At(t int64, do func()) {
-	if w.Driver != nil { // which decides itself what happens next
+	if w.Driver != nil { // The driver itself decides what happens next.
 		return
 	}
 	w.Heap.Push(Event{At: max(t, w.Now), Do: do})
