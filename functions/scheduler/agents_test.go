@@ -85,7 +85,7 @@ func TestAnAgentWithALongQueueIsLeft(t *testing.T) {
 			w.Send(port.Requests(agent), copied)
 		}
 	}
-	asks("first", "agent-a") // from now on it knows that there is a choice
+	asks("first", "agent-a") // the Scheduler now knows that there is a choice
 	fill("agent-a", 4)
 	asks("long", "agent-east") // which empties the queues
 	w.Clock.Advance(9 * time.Second)
@@ -93,11 +93,11 @@ func TestAnAgentWithALongQueueIsLeft(t *testing.T) {
 	w.Clock.Advance(time.Second)
 	asks("over", "agent-a")
 	w.Clock.Advance(10 * time.Second)
-	fill("agent-a", 1) // no more than it takes at a time
+	fill("agent-a", 1) // no more than one round of the agent
 	asks("one", "agent-a")
 	w.Clock.Advance(10 * time.Second)
 	fill("agent-a", 4)
-	fill("agent-east", 8) // as many rounds
+	fill("agent-east", 8) // the same number of rounds
 	asks("both", "agent-a")
 }
 

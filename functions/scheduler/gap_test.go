@@ -111,7 +111,7 @@ func TestMoreThanABatchIsSent(t *testing.T) {
 
 // P27: a restart takes up all tasks, however many there are.
 func TestRestartTakesAllPages(t *testing.T) {
-	const orders = 900 // of 4 shards, 200 to a page
+	const orders = 900 // orders in 4 shards, 200 to a page
 	w := world.New(t, world.Definition()).Boot()
 	for i := range orders {
 		w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order(fmt.Sprintf("o-%d", i))))

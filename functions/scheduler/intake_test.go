@@ -17,7 +17,7 @@ func TestCommandsOfApplications(t *testing.T) {
 		w, _, sent := linked(t, `{"who":["ann","bob"]}`)
 		before := w.Task("o-1").Version
 		forbidden := []*message.Control{
-			answer("x-by", "yes"), // as anyone
+			answer("x-by", "yes"), // an answer without a checked sender
 			{Schema: 1, Kind: message.Undo, OrderID: "o-1", ID: "c-1"},
 			{Schema: 1, Kind: message.Resubmit, OrderID: "o-1", ID: "c-2"},
 			{Schema: 1, Kind: message.Resolve, OrderID: "o-1", ID: "c-3", Step: "a", Fact: core.Happened},

@@ -66,7 +66,7 @@ func New(cfg Config) *Scheduler {
 
 func (s *Scheduler) now() core.Time { return core.TimeOf(s.cfg.Clock.Now()) }
 
-// notes say what of an order has no effect.
+// notes lists the parts of an order that have no effect.
 func (s *Scheduler) notes(priority string) []string {
 	if s.cfg.Priorities {
 		return nil

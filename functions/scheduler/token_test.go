@@ -88,7 +88,7 @@ func TestATokenAnswersItsStep(t *testing.T) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
-	forged := byToken("x-as-bob", sent.Ann, "yes") // what stands beside a token says nothing
+	forged := byToken("x-as-bob", sent.Ann, "yes") // fields beside a token do not count
 	forged.By, forged.Step, forged.Round = "bob", "c", 2
 	for reason, c := range map[string]*message.Control{
 		"names no person": byToken("x-either", sent.Either, "yes"),

@@ -30,7 +30,7 @@ func TestAWaitEndsAtItsTime(t *testing.T) {
 	for _, c := range []struct {
 		wait core.Duration
 		lost bool
-		late time.Duration // at most, after the time
+		late time.Duration // longest delay after the time
 	}{{10 * core.Minute, false, 2 * time.Second}, {10 * core.Minute, true, 8 * time.Second},
 		{48 * core.Hour, false, 4 * time.Second}, {366 * core.Day, false, 4 * time.Second}} {
 		w := world.New(t, waiting(c.wait)).Boot()

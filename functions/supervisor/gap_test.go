@@ -120,8 +120,8 @@ func TestWorkInHandIsNoBacklog(t *testing.T) {
 func TestAnAgentThatIsAway(t *testing.T) {
 	for name, c := range map[string]struct {
 		ours, others int           // requests of step a, and of other orders
-		held         int           // of them, received by an agent that has died since
-		age          time.Duration // of the others
+		held         int           // requests received by an agent that has died since
+		age          time.Duration // age of the other requests
 		uncounted    int
 	}{
 		"nothing takes its request":                          {1, 0, 0, 0, 1},

@@ -18,23 +18,23 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/schedule"
 )
 
-// timed is a world with a workflow that starts by the clock. What is submitted goes to the Scheduler, unless
-// lost says otherwise.
+// timed is a world with a workflow that starts by the clock. Orders go to the Scheduler unless lost returns
+// an error.
 type timed struct {
 	*testing.T
 	*world.World
 	def             *core.Definition
 	records         *faultyLedger
 	asked           []string          // orders that were submitted, each time
-	lost            func(n int) error // of the n-th submission
-	started, missed int               // as the sweeps report
+	lost            func(n int) error // error of the n-th submission
+	started, missed int               // counts that the sweeps report
 }
 
 // faultyLedger is a ledger whose n-th move fails, stored or not.
 type faultyLedger struct {
 	*memory.Ledger
 	moves int
-	fail  map[int]bool // by the number of the move: true, it was stored all the same
+	fail  map[int]bool // failing moves by number; true if the move is stored all the same
 	other func()       // happens before the next move
 	world *world.World
 }
@@ -174,10 +174,10 @@ func TestOverlap(t *testing.T) {
 		s := hourly
 		s.Overlap = overlap
 		x := newTimed(t, s)
-		x.pass(125 * time.Minute) // to 12:05, and no order is taken
+		x.pass(125 * time.Minute) // it is 12:05, and no order was taken
 		for x.Handle(port.Intake) > 0 {
 		}
-		x.pass(60 * time.Minute) // to 13:05: taken and not ended
+		x.pass(60 * time.Minute) // it is 13:05, and the order was taken but has not ended
 		x.Drain()
 		x.pass(60 * time.Minute)
 		x.Drain()

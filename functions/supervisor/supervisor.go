@@ -110,7 +110,7 @@ func (s *Supervisor) Sweep(ctx context.Context) (Report, error) {
 	}
 	if s.cfg.Incidents != nil && ctx.Err() == nil {
 		var err error
-		// what is due was done, and the next sweep tries this again
+		// the due tasks are processed, and the next sweep tries this again
 		if w.report.InError, err = s.cfg.Incidents(ctx); err != nil {
 			s.log.Error("incidents are left for the next sweep", "error", err)
 		}

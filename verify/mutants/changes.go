@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// Changes say what a change consists of, so that the gate can try what it concerns.
+// Changes lists the parts of a change, so that the gate can try the mutants that it concerns.
 type Changes struct {
 	// Seed is made of the tree's hash: the same sources draw the same mutants.
 	Seed uint64

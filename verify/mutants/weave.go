@@ -312,7 +312,7 @@ func arguments(f *ast.FuncDecl) []argument {
 	return all
 }
 
-// nameArguments gives names to arguments that have none, so that they can be handed on.
+// nameArguments names the unnamed arguments, so that they can be handed on.
 func (p *patch) nameArguments(f *ast.FuncDecl) {
 	for i, a := range arguments(f) {
 		if a.name == "" || a.name == "_" {

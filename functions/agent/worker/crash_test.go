@@ -70,8 +70,8 @@ func (q mortalQueue) Send(ctx context.Context, ms []port.Message) []error {
 // service is plain: each call has its effect once more. What it answers is scripted.
 type service struct {
 	dos, undos int
-	answers    []error // of the calls, in turn; nil: done
-	effect     []bool  // whether that call has its effect
+	answers    []error // errors of the calls, in turn; nil means success
+	effect     []bool  // whether each call has its effect
 	calls      int
 }
 

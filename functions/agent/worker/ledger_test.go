@@ -14,7 +14,7 @@ func TestEnterByTheTable(t *testing.T) {
 		state string // stored next; "" where nothing is stored
 		do    act
 	}
-	table := map[string]map[core.Operation][3]want{ // by attempt: older, the same, higher
+	table := map[string]map[core.Operation][3]want{ // wanted act by attempt: older, the same, higher
 		StateNone: {core.Do: all(want{StateStarted, callService}),
 			core.UndoOp: all(want{StateFenced, sayDone})},
 		"": {core.Do: all(want{StateStarted, callService}),
@@ -94,7 +94,7 @@ func TestLeaveByTheTable(t *testing.T) {
 	}
 	wants := map[place]string{
 		{core.Do, StateStarted, true, happened}: StateDone,
-		// that it has happened is true whichever attempt called
+		// the effect has happened, whichever attempt called
 		{core.Do, StateStarted, false, happened}:         StateDone,
 		{core.Do, StateNone, true, happened}:             StateDone,
 		{core.Do, StateNone, false, happened}:            StateDone,

@@ -105,7 +105,7 @@ func (hanging) Send(ctx context.Context, _ []port.Message) []error {
 // P25: a reply is sent within its own time, and not past stopBy, also when the handler's has ended.
 func TestHowLongAReplyIsSent(t *testing.T) {
 	for name, tt := range map[string]struct {
-		left time.Duration // until stopBy
+		left time.Duration // time until stopBy
 		own  time.Duration // SendTimeout; 0: the default
 		want time.Duration
 	}{
@@ -261,13 +261,13 @@ func TestWhatOpensABreaker(t *testing.T) {
 func TestWhatAnOpenBreakerHoldsBack(t *testing.T) {
 	for name, tt := range map[string]struct {
 		received int
-		left     time.Duration // until stopBy
+		left     time.Duration // time until stopBy
 		back     bool
 	}{
 		"the first time":        {1, time.Minute, true},
 		"the third":             {3, time.Minute, true},
 		"the fourth":            {4, time.Minute, false},
-		"time for half a call":  {1, 16 * time.Second, true}, // at most 7.5 s of waiting and 5 s of a call
+		"time for half a call":  {1, 16 * time.Second, true}, // enough for 7.5 s of waiting and 5 s of a call
 		"too little time":       {1, 9 * time.Second, false},
 		"the wait and no call":  {1, 9900 * time.Millisecond, false},
 		"not even for the wait": {1, 4 * time.Second, false},

@@ -18,8 +18,8 @@ import (
 type pivotStep struct {
 	attempt  int
 	fact     core.Fact
-	name     string // of the operation; "" for the one that the agent has
-	answer   error  // of the call, if there is one
+	name     string // name of the operation; "" means the agent's only one
+	answer   error  // error of the call, if there is one
 	calls    int
 	outcome  core.Outcome // "" for silence
 	noEffect bool

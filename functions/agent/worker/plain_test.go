@@ -19,8 +19,8 @@ type plainStep struct {
 	op      core.Operation
 	attempt int
 	fact    core.Fact // with command = the step's place in the script
-	answer  error     // of the call, if there is one
-	check   bool      // what the check says
+	answer  error     // error of the call, if there is one
+	check   bool      // result of the check
 	calls   int
 	outcome core.Outcome // "" for silence
 	code    string
@@ -247,8 +247,8 @@ func TestASickLedger(t *testing.T) {
 func TestAPlainServiceIsNotCalledInAHurry(t *testing.T) {
 	for name, tt := range map[string]struct {
 		grade   core.Grade
-		waited  time.Duration // in the queue
-		allowed core.Duration // beyond the timeout
+		waited  time.Duration // time in the queue
+		allowed core.Duration // time beyond the timeout
 		calls   int
 	}{
 		"within its allowance":                 {core.Plain, 19 * time.Second, 20 * core.Second, 1},
@@ -388,7 +388,7 @@ func TestAPlainCallByAClockAhead(t *testing.T) {
 			})})
 		req := request(ahead.Now())
 		req.Grade, req.Timeout = core.Plain, core.Second
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // as Lambda's is
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a deadline as in Lambda
 		defer cancel()
 		b.worker.Handle(ctx, delivery(req))
 		if r := b.reply(); r.Outcome != core.OutcomeDone || left != time.Second {

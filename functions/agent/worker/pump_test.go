@@ -181,11 +181,11 @@ type watchedQueue struct {
 	port.Queue
 	mu       sync.Mutex
 	wanted   []int           // how many messages each receive wanted
-	extended []time.Duration // by which each message was kept, or returned
+	extended []time.Duration // time by which each message was kept, or returned
 	deleted  []int           // how many receipts each delete had
-	slow     time.Duration   // each delete
-	refuses  error           // each extend
-	keeps    error           // of each delete; nothing is deleted then
+	slow     time.Duration   // duration of each delete
+	refuses  error           // error of each extend
+	keeps    error           // error of each delete, which then deletes nothing
 }
 
 func (q *watchedQueue) Receive(ctx context.Context, n int, wait,

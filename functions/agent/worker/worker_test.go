@@ -447,10 +447,10 @@ func TestShuttingDown(t *testing.T) {
 func TestOwnRetries(t *testing.T) {
 	later := worker.RetryAfter(errors.New("busy"), 2*time.Second)
 	tests := map[string]struct {
-		errs    []error // of the tries; done after them
+		errs    []error // errors of the first tries; the next one succeeds
 		tries   int32
 		outcome core.Outcome
-		least   time.Duration // that it takes
+		least   time.Duration // least duration
 		most    time.Duration
 		after   core.Duration
 	}{
@@ -504,7 +504,7 @@ func TestCheckBeforeARepeatedCall(t *testing.T) {
 	lost := errors.New("answer lost")
 	tests := map[string]struct {
 		attempt  int
-		first    error // of the first call
+		first    error // error of the first call
 		happened bool
 		checkErr error
 		calls    int32

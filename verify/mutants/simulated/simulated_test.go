@@ -16,7 +16,7 @@ import (
 
 const (
 	workflows = 1200
-	seeds     = 3 // of each
+	seeds     = 3 // seeds of each workflow
 )
 
 // tapes are runs that show what seeds come to too rarely, each named after the mutant that it shows.

@@ -205,7 +205,7 @@ func TestCommandsRefused(t *testing.T) {
 	}
 	c.run(t, "erase", "stopped", "--reason", "why", "--by", strings.Repeat("x", 129)).want(t, failure.Usage,
 		"at most 128 bytes")
-	c.run(t, "close", "stopped", "--reason", "why") // by the user of this computer
+	c.run(t, "close", "stopped", "--reason", "why") // the sender is the user of this computer
 	if len(b.commands) != 1 || b.commands[0].By == "" {
 		t.Errorf("sent: %+v", b.commands)
 	}

@@ -223,7 +223,7 @@ func (o *deadLetterOptions) show(l *client.DeadLetter) error {
 	return nil
 }
 
-// whose is what a message is, and which order it belongs to.
+// whose describes a message and the order it belongs to.
 func whose(l *client.DeadLetter) string {
 	if l.OrderID == "" {
 		return "of no order that can be read"

@@ -29,7 +29,7 @@ const root = "../../../.."
 
 // snippet is a block of code in a document: fenced, or indented by four columns.
 type snippet struct {
-	file string // from the root
+	file string // path from the root
 	line int
 	text string
 }
@@ -155,7 +155,7 @@ func checkSnippet(file, text string) error {
 			}
 		}
 		return nil
-	case strings.HasPrefix(text, "ok  "): // of `stepkeeper doctor`
+	case strings.HasPrefix(text, "ok  "): // output of `stepkeeper doctor`
 		for line := range strings.Lines(text) {
 			if !regexp.MustCompile(`^(ok      |failed  |unknown ) \S.*: |^         fix: `).MatchString(line) {
 				return fmt.Errorf("no line of doctor: %q", line)
@@ -296,7 +296,7 @@ var fileName = regexp.MustCompile(`^[A-Za-z0-9._/*-]+\.(ya?ml|jsonl?|go|py)$`)
 func namedFiles(file string, words []string) error {
 	var problems []error
 	for _, w := range words {
-		if w == "--" { // what follows is another program's
+		if w == "--" { // the rest belongs to another program
 			break
 		}
 		if fileName.MatchString(w) && !strings.HasPrefix(w, "/") && !slices.Contains(yours, w) {

@@ -25,7 +25,7 @@ func TestInit(t *testing.T) {
 			t.Errorf("%s: %d bytes, %v", name, len(text), err)
 		}
 	}
-	// what the commands write into the folder may hold data of orders
+	// files that the commands write into the folder may hold data of orders
 	ignored, err := os.ReadFile("shop/.gitignore")
 	for _, line := range []string{"/data/", "/bulk-*.jsonl", "/dead-letters.jsonl"} {
 		if err != nil || !slices.Contains(strings.Fields(string(ignored)), line) {

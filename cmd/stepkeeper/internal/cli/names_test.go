@@ -19,9 +19,9 @@ import (
 
 // declared are the names that a document may use.
 type declared struct {
-	// of Go: what is declared and what texts say; of other files: every word
+	// words are the declarations and texts of Go files, and every word of other files
 	words    map[string]bool
-	packages map[string]map[string]bool // by package name: X, and X.Y for its fields and methods
+	packages map[string]map[string]bool // names by package: X, and X.Y for its fields and methods
 	tests    map[string]bool
 }
 
@@ -102,7 +102,7 @@ func (d *declared) readGo(path string) error {
 			for _, w := range anyWord.FindAllString(x.Value, -1) {
 				d.words[w] = true
 			}
-		case *ast.SelectorExpr: // what other modules declare
+		case *ast.SelectorExpr: // a name that another module declares
 			d.words[x.Sel.Name] = true
 		}
 		return true

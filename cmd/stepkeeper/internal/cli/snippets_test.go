@@ -19,7 +19,7 @@ import (
 // goSnippet is Go code of a document: a whole file, declarations, statements, or fields of infra.Props.
 type goSnippet struct {
 	snippet
-	head, tail string // what stands around it in the file that is compiled
+	head, tail string // code around it in the compiled file
 }
 
 var propsField = regexp.MustCompile(`(?m)^\s*[A-Z]\w+: +(map\[|\[\]|infra\.).*$`)

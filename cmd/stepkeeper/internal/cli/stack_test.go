@@ -165,7 +165,7 @@ func TestCommandWithoutAVerdictOnAStack(t *testing.T) {
 	}
 	onStack(w, `{"schema":1,"orderId":"o","workflow":"order","order":{"end":"never"}}`).run(t, "submit", "-",
 		"--stack", "Shop", "--region", "eu-central-1").want(t, failure.OK)
-	// until it is known
+	// wait until the order is known
 	for _, err := w.Client().Get(t.Context(), "o"); err != nil; _, err = w.Client().Get(t.Context(), "o") {
 		if !errors.Is(err, client.ErrNotFound) {
 			t.Fatal(err)
@@ -246,7 +246,7 @@ func TestUnattendedAgentOnAStack(t *testing.T) {
 	if n := strings.Count(r.err, "nothing has taken"); n != 1 {
 		t.Errorf("reported %d times:\n%s", n, r.err)
 	}
-	// until it is known
+	// wait until the order is known
 	for _, err := w.Client().Get(t.Context(), "o-1"); err != nil; _,
 		err = w.Client().Get(t.Context(), "o-1") {
 		if !errors.Is(err, client.ErrNotFound) {

@@ -36,7 +36,7 @@ type tab struct {
 	*world
 	ctx      context.Context
 	mu       sync.Mutex
-	problems []string // of the page's scripts, and what the browser refused
+	problems []string // errors of the page's scripts, and refusals of the browser
 }
 
 // watch collects violations of the content security policy, and how far the layout has moved.

@@ -193,7 +193,7 @@ func TestMove(t *testing.T) {
 	form.Set("by", "ada")
 	form.Set("reason", "it has to be weighed")
 	offered := form.Get("definition")
-	form.Set("definition", refused) // as from a page that is older
+	form.Set("definition", refused) // an older page would send this definition
 	_, body := w.post(action, form)
 	wants(t, body, "move was refused")
 	form.Set("definition", offered)

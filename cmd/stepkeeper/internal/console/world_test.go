@@ -58,12 +58,12 @@ type world struct {
 	url    string
 	client *client.Client
 	data   string
-	refuse atomic.Pointer[string] // the operation that its service refuses
-	says   string                 // what it says then
+	refuse atomic.Pointer[string] // operation that the service refuses
+	says   string                 // error of a refused operation
 	hold   chan struct{}          // closed: the service answers operations "pack"
 	slow   atomic.Bool            // the service answers no operation "charge" before its time is over
-	late   atomic.Pointer[late]   // what of the console does not come to the browser yet
-	ahead  atomic.Int64           // how far the server's clock has been moved
+	late   atomic.Pointer[late]   // part of the console that the browser does not get yet
+	ahead  atomic.Int64           // distance by which the server's clock was moved
 	stop   func()
 	http   *http.Client
 	edit   func(*console.Options)
@@ -207,7 +207,7 @@ func (w *world) submit(workflow string, ids ...string) {
 	}
 }
 
-// until waits for what becomes true without further calls of the test.
+// until waits for a condition that becomes true without further calls of the test.
 func (w *world) until(what string, f func() bool) {
 	w.Helper()
 	for deadline := time.Now().Add(60 * time.Second); !f(); time.Sleep(5 * time.Millisecond) {

@@ -133,7 +133,7 @@ func TestFairQueues(t *testing.T) {
 	s := awsstub.New(t)
 	settings := variables(s, compiled(t))
 	settings[deployment.VarFairQueues] = "true"
-	groups := map[string]string{} // of the last message, by queue
+	groups := map[string]string{} // group of the last message, by queue
 	var lock sync.Mutex
 	inner := s.Config.Handler
 	s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -223,7 +223,7 @@ func TestGivenBack(t *testing.T) {
 			answer.BatchItemFailures[0].ItemIdentifier != "m0" {
 			t.Errorf("%s: %+v %v", queue, answer, err)
 		}
-		back := s.Extended() // in no way that of a queue which is not ours
+		back := s.Extended() // visibility is never changed in a foreign queue
 		if queue != "intake" {
 			if len(back) > 0 {
 				t.Errorf("%s: it comes again %+v", queue, back)

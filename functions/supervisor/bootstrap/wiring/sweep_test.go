@@ -140,7 +140,7 @@ func TestASweep(t *testing.T) {
 	now := time.Now()
 	d.submit(now.Add(-3*time.Hour), 2, "oldest")
 	d.submit(now.Add(-2*time.Hour), 2, "older")
-	d.submit(now.Add(time.Hour), 2, "not-yet") // of a Scheduler whose clock is ahead
+	d.submit(now.Add(time.Hour), 2, "not-yet") // the Scheduler's clock is ahead
 	at, err := strconv.ParseInt(fmt.Sprint(d.Item("orders", "oldest")["dueAt"]["N"]), 10, 64)
 	if err != nil {
 		t.Fatal(err)
