@@ -12,7 +12,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Finding is what was found before any seed was run.
+// Finding is a problem that was found before any seed was run.
 type Finding struct {
 	Whose Whose  `json:"whose"`
 	Text  string `json:"text"`

@@ -14,7 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Report is what a search has found.
+// Report is the result of a search.
 type Report struct {
 	Workflow     string             `json:"workflow"`
 	Seeds        int                `json:"seeds"`
@@ -52,7 +52,7 @@ func (r *Report) Statement() string {
 			"nothing of others.", r.Seeds, 3/float64(r.Seeds), r.Seeds)
 }
 
-// Search is how long to look, and how.
+// Search sets how long a search runs, and how.
 type Search struct {
 	Seeds    int           // most seeds; 0 means no limit except the time
 	First    uint64        // the first seed

@@ -89,8 +89,8 @@ func (s *shrinking) fewer() bool {
 	return false
 }
 
-// mostMatter is how many orders a run gets at most that is to have fewer, and fewChoices how many of its
-// choices are tried one by one.
+// mostMatter is the most orders that a reduced run keeps, and fewChoices the number of its
+// choices that are tried one by one.
 const mostMatter, fewChoices = 3, 12
 
 // tryEarlier tries the choices, and with each of them earlier at its place: fewer orders come to a queue or a

@@ -170,10 +170,10 @@ func (m *Matrix) Unhit() (all []Place) {
 	return all
 }
 
-// Count is how many cells can exist.
+// Count returns the number of cells that can exist.
 func (m *Matrix) Count() int { return cellCount(nil) }
 
-// cellCount is how many cells can exist with some kinds of faults; nil: with all.
+// cellCount returns the number of cells that can exist with some kinds of faults, or with all if only is nil.
 func cellCount(only []Fault) (n int) {
 	for r := range world.Sites {
 		for c := range world.Sites[r] {

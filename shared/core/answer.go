@@ -196,7 +196,7 @@ func (r *deciding) questionOf(i int) (question *Answers, known bool) {
 	return question, true
 }
 
-// decision is what was decided of a step, and when; also where it takes effect at the next Resubmit only.
+// decision returns the decision about a step and its time, even if it takes effect only at the next Resubmit.
 func (s *Step) decision() (decided Decided, at string, ok bool) {
 	if s.decided() && json.Unmarshal(s.Output, &decided) == nil {
 		return decided, " at " + decided.At.String(), true
@@ -207,7 +207,8 @@ func (s *Step) decision() (decided Decided, at string, ok bool) {
 	return decided, "", ok
 }
 
-// decisionText is what was decided of a step, and a text that says so; the text is empty until it is decided.
+// decisionText returns the decision about a step, and a text that states it. The text is empty until the step
+// is decided.
 func (s *Step) decisionText() (Decided, string) {
 	was, at, ok := s.decision()
 	switch {

@@ -13,8 +13,8 @@ func startChild(def *Definition, order []byte, e AskChild, at At) (Decision, err
 		Priority: e.Priority}, &e, at)
 }
 
-// askedByParent is what a parent asks of a child that is there (P41). The highest attempt that asked is kept,
-// and named in all that is sent; an earlier one changes nothing.
+// askedByParent decides the request of a parent to an existing child (P41). The highest attempt that asked is
+// kept, and all messages name it; an earlier one changes nothing.
 func (r *deciding) askedByParent(_ int, ev Event) (string, error) {
 	e, t := ev.(AskChild), r.t
 	if t.Parent == nil {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// pause is how long the step waits before it asks again.
+// pause returns the wait until the step asks again.
 func (c *Children) pause() Duration { return min(firstRound<<min(c.Rounds, 10), lastRound) }
 
 // children is the step's own copy of what it keeps of its children.
@@ -45,7 +45,7 @@ func (c *Children) fail(index int, code, message string) {
 	}
 }
 
-// output is that of a step with a list.
+// output returns the output of a step with a list.
 func (c *Children) output(collect bool) json.RawMessage {
 	out := struct {
 		Count   int               `json:"count"`

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// maxVerdicts is how many answers to commands a task keeps (P5).
+// maxVerdicts is the number of verdicts on commands that a task keeps (P5).
 const maxVerdicts = 8
 
 // Verdict is the stored verdict of a command, or of an answer to a step; nil where none is stored.

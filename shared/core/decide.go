@@ -219,7 +219,7 @@ func (r *deciding) setDeadline(at Time) {
 	r.t.DeadlineSeq++
 }
 
-// tombstone is what a Cancel leaves that came before its order: the order will not run (P17, H18).
+// tombstone returns the record of a Cancel that came before its order: the order will not run (P17, H18).
 func tombstone(e Cancel, at At) Decision {
 	v := Verdict{ID: e.ID, Command: "cancel", Accepted: true, At: at.Now,
 		Reason: "the order had not arrived; it will not run when it does", By: e.By,

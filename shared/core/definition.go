@@ -76,7 +76,7 @@ type Definition struct {
 	asks      []int // step of the answer that a call asks for; -1 for every other step
 }
 
-// AgentDefinition is what the core must know of an agent.
+// AgentDefinition holds the facts about an agent that the core needs.
 type AgentDefinition struct {
 	// time that a request may wait in the agent's queue (P32)
 	QueueAllowance Duration `json:"queueAllowance"`
@@ -204,8 +204,8 @@ type Answer struct {
 	TimeoutValue json.RawMessage `json:"timeoutValue,omitempty"`
 }
 
-// Question is what the input of a step that waits for an answer evaluates to. Need, Who, NotSelf and Timeout
-// are stored when the step is claimed; the others are computed again when they are shown.
+// Question is the value of the input of a step that waits for an answer. Need, Who, NotSelf and Timeout are
+// stored when the step is claimed; the others are computed again when they are shown.
 type Question struct {
 	Question string          `json:"question,omitempty"`
 	Show     json.RawMessage `json:"show,omitempty"`
@@ -269,7 +269,7 @@ type Retry struct {
 	ExtendedRounds   int      `json:"extendedRounds,omitempty"`   // 0 means no extended wait
 }
 
-// Budget is how many counted failures a step survives less one: at the budget the policy applies (P16).
+// Budget returns the number of counted failures at which the policy applies (P16).
 func (r Retry) Budget() int { return r.MaxFailures + r.ExtendedRounds }
 
 // Backoff grows exponentially from Initial to Max; Jitter takes off up to that share of it.
@@ -288,7 +288,7 @@ type Undo struct {
 	Retry     Retry           `json:"retry"` // the extended wait does not apply
 }
 
-// Environment is what expressions see. Nothing else: no clock, no randomness.
+// Environment holds the values that expressions see. They see nothing else: no clock, no randomness.
 type Environment struct {
 	OrderID string
 	Run     int

@@ -14,7 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
-// noon is when the tests begin.
+// noon is the time at which the tests begin.
 var noon = core.TimeOf(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
 
 const orderID = "o1"
@@ -37,7 +37,7 @@ type expressions struct {
 	reads  map[int][]string // steps that an input reads
 }
 
-// InputReads is what a test says.
+// InputReads returns the list that the test has set.
 func (x *expressions) InputReads(i int) []string { return x.reads[i] }
 
 // CheckAnswer accepts all but objects, Refused refuses "no".
@@ -250,7 +250,7 @@ func (d *desk) decide(ev core.Event) core.Decision {
 	return dec
 }
 
-// decideAll decides several in turn and answers the last decision.
+// decideAll decides several events in turn and returns the last decision.
 func (d *desk) decideAll(events ...core.Event) (last core.Decision) {
 	d.Helper()
 	for _, ev := range events {
@@ -515,7 +515,7 @@ func (d *desk) refused(ev core.Event) {
 	}
 }
 
-// ignored decides what must change nothing, and answers what is emitted again.
+// ignored decides an event that must change nothing, and returns the effects that it emits again.
 func (d *desk) ignored(ev core.Event) []core.Effect {
 	d.Helper()
 	dec := d.decide(ev)

@@ -142,7 +142,7 @@ func (AskChild) effect()     {}
 func (ChildEnded) effect()   {}
 func (EraseContent) effect() {}
 
-// Decision is what Decide answers.
+// Decision is the result of Decide.
 type Decision struct {
 	Task    *Task    // the next task; the one given where nothing changed
 	Changed bool     // it must be committed, on the version of the task given

@@ -84,8 +84,8 @@ type Wake struct {
 // Settle asks the Scheduler to send the final status again (P11).
 type Settle struct{}
 
-// Sender is who sent a command, and why, in the sender's words: it is kept with the verdict. Both may be
-// absent.
+// Sender names the sender of a command and the reason in the sender's words. It is kept with the verdict.
+// Both may be absent.
 type Sender struct{ By, Reason string }
 
 // Cancel asks to stop and undo an order (P17).
@@ -168,7 +168,7 @@ type Answered struct {
 	Token bool   // it came by a token, which says Run, Step and By: a refusal of it is not stored (P39)
 }
 
-// ChildAsk is what a step asks of a child task.
+// ChildAsk is a step's request to a child task.
 type ChildAsk string
 
 const (
@@ -177,8 +177,8 @@ const (
 	AskUndo   ChildAsk = "undo"
 )
 
-// AskChild is what a step asks of a child task (P41): an effect of the parent's decision, and the event of
-// the child. It always holds all of the child, which may not know any other.
+// AskChild is a step's request to a child task (P41): an effect of the parent's decision, and the event of
+// the child. It always holds the whole child, because the child may not know any other request.
 type AskChild struct {
 	OrderID     string          `json:"task"` // ID of the child
 	Parent      Parent          `json:"parent"`
@@ -192,7 +192,7 @@ type AskChild struct {
 	To *Definition `json:"-"`
 }
 
-// ChildState is how a child task has ended, or that it has stopped.
+// ChildState is the end of a child task, or its stop.
 type ChildState string
 
 const (

@@ -3,7 +3,7 @@ package core
 import "fmt"
 
 // unfit holds a stored task against its definition, so that a damaged document is an error of
-// this one task and no panic. It answers nil or ErrUnfit with what is wrong.
+// this one task and no panic. It returns nil, or ErrUnfit with the fault.
 func unfit(def *Definition, t *Task) error {
 	if !knownTaskState(t) {
 		return fmt.Errorf("task %q: state %q, phase %q: %w", t.OrderID, t.ProcessState, t.Phase, ErrUnfit)

@@ -39,7 +39,7 @@ func (r *deciding) wakeAlone(i int, _ Event) (string, error) {
 	return "", nil
 }
 
-// direction is that of the task, which the phase of an Error names whatever its step was doing.
+// direction returns the direction of the task. An Error has it as its phase, whatever the step was doing.
 func (r *deciding) direction() Phase {
 	if r.t.ProcessState == Compensating {
 		return Undoing

@@ -47,8 +47,8 @@ func OnlyWaits(t *Task) bool {
 	return waits
 }
 
-// Index is where the task stands in the state store's index: the bucket "due" with the lazy due
-// time, "attention" with the time that it entered Error, or "" (P9).
+// Index returns the task's place in the state store's index: the bucket "due" with the lazy due time,
+// "attention" with the time that it entered Error, or "" (P9).
 func Index(t *Task) (bucket string, at Time) {
 	switch {
 	case t.Due != 0:

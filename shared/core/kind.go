@@ -2,8 +2,8 @@ package core
 
 import "encoding/json"
 
-// kind is what the sorts of steps do differently. All else is common to them: order, conditions, hop budget,
-// policies, reverse undo, ends, commands.
+// kind is the behaviour that differs between the sorts of steps. They share all other behaviour: order,
+// conditions, hop budget, policies, reverse undo, ends, commands.
 type kind interface {
 	name() string
 	// prepare computes what a claim forward needs, and changes nothing. An error is a permanent failure of
@@ -21,7 +21,7 @@ type kind interface {
 	validState(s *Step, d *StepDefinition) bool
 }
 
-// prepared is what a claim needs.
+// prepared is the data that a claim needs.
 type prepared struct {
 	input    json.RawMessage // input of a call
 	wakeAt   Time            // end of a wait, or of the time for an answer

@@ -243,7 +243,8 @@ func (r *deciding) decide(i int, decided Decided, failed *StepError) {
 	r.failStep(i)
 }
 
-// policyOf is what the failure of a step leads to: a step whose time was over has a policy of its own (P37).
+// policyOf returns the policy for the failure of a step. A step whose time was over has a policy of its own
+// (P37).
 func (r *deciding) policyOf(i int) Policy {
 	d, s := &r.def.Steps[i], &r.t.Steps[i]
 	if r.overtaken(i) {

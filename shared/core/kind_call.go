@@ -137,10 +137,11 @@ func (r *deciding) chooseAgent(i int, not []string) {
 	}
 }
 
-// leastWait is what shorter waits count as: a few milliseconds more or less say nothing of an agent.
+// leastWait replaces shorter waits: a few milliseconds more or less say nothing about an agent.
 const leastWait = 100 * Millisecond
 
-// expectedWait is how long a request to the agent would wait: by its last replies, and by its queue.
+// expectedWait returns the wait that a request to the agent would have: by its last replies, and by its
+// queue.
 func (r *deciding) expectedWait(agent string) Duration {
 	return max(r.at.Waits[agent]+r.at.Queues[agent], leastWait)
 }
@@ -187,8 +188,8 @@ func (r *deciding) keyMayExpire(i int) bool {
 	return waiting(s) && s.Attempted() && until != 0 && r.at.Now.Add(r.timeout(i)) > until
 }
 
-// knownUntil is until when the service surely holds the key of a step: what it did was done since
-// the first claim or, where the operator has stated a fact, since then. 0: for ever.
+// knownUntil returns the time until which the service surely holds the key of a step. Its effects came after
+// the first claim, or after the operator stated a fact. 0 means for ever.
 func (r *deciding) knownUntil(i int) Time {
 	s, agent := &r.t.Steps[i], r.def.Agents[r.def.Steps[i].Agent]
 	if agent.KeyRetention == 0 {

@@ -21,7 +21,8 @@ const (
 	codeChildInDoubt = "child-in-doubt"
 )
 
-// collectedSize is what a document takes for what is collected, beside it: {"index":9999,"output":},
+// collectedSize is the size of the frame around each collected output in a document:
+// {"index":9999,"output":},
 const collectedSize = 26
 
 // Pauses after which all that is open is asked again: firstRound, doubled each time up to lastRound.

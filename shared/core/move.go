@@ -14,7 +14,7 @@ type Target struct {
 	Absent     string
 }
 
-// Difference is what stands between a task and another definition of its workflow, mostly at one step.
+// Difference is a difference between a task and another definition of its workflow, mostly at one step.
 type Difference struct {
 	Step    string `json:"step,omitempty" doc:"absent where the workflow as a whole is different"`
 	What    string `json:"what" doc:"what is different there, for people"`
@@ -52,7 +52,8 @@ func (r *deciding) askOn() {
 	}
 }
 
-// move pins the definition and puts the steps into its order. It answers why not, and then changes nothing.
+// move pins the definition and puts the steps into its order. If it cannot, it returns the reason and changes
+// nothing.
 func (r *deciding) move(to Target) (refused string) {
 	if reason := r.moveRefusal(to); reason != "" {
 		return reason

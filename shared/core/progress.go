@@ -5,10 +5,11 @@ import "strings"
 // MaxNote is the longest note of a Progress that is kept, in bytes.
 const MaxNote = 200
 
-// progressInterval is how often progress is written at most, where the step's timeout is not short (P43).
+// progressInterval is the shortest time between two writes of progress, unless the step's timeout is short
+// (P43).
 const progressInterval = 30 * Second
 
-// longest is how long a handling may take in all (P43).
+// longest returns the longest total time of a handling (P43).
 func (r *deciding) longest(i int) Duration {
 	if r.long(i) {
 		return max(r.def.Steps[i].MaxDuration, r.timeout(i))

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// maxRefused is how many refused commands of each kind a task remembers beside its verdicts.
+// maxRefused is the number of refused commands of each kind that a task remembers beside its verdicts.
 const maxRefused = 16
 
 // furthestAhead is the most by which a refused command can make a task pass over numbers. Without it one

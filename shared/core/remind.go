@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// nextLook is when a step that waits is looked at again: at its end, or, of an open question, when the next
-// reminder is due (P37).
+// nextLook returns the time at which a waiting step is looked at again: its end, or, for an open question,
+// the next reminder (P37).
 func (r *deciding) nextLook(i int) Time {
 	s := &r.t.Steps[i]
 	if r.def.Steps[i].Answer == nil || s.Answers == nil || s.State != Waiting {

@@ -371,7 +371,7 @@ func (r *deciding) trimToFit() {
 	}
 }
 
-// shortCode is what stays of a code: characters that are written as they are.
+// shortCode returns the part of a code that is kept: characters that are written as they are.
 func shortCode(code string) string { return plainCode(code[:min(len(code), cutCode)]) }
 
 // plainCode replaces the characters of a code that are not written as they are.

@@ -144,7 +144,7 @@ type Step struct {
 	Unknown   map[string]json.RawMessage
 }
 
-// StepProgress is what an attempt reported last (P43).
+// StepProgress is the last report of an attempt (P43).
 type StepProgress struct {
 	Percent int    `json:"percent" doc:"0 to 100"`
 	Note    string `json:"note,omitempty"` // free text, at most MaxNote bytes
@@ -160,8 +160,8 @@ type Parent struct {
 	Attempt int    `json:"attempt"` // highest attempt of the step that asked something of the child
 }
 
-// Children is what a step keeps of its child tasks (P40). Nothing of it grows with their number but Results,
-// which are bounded.
+// Children is a step's record of its child tasks (P40). Only Results grow with the number of children, and
+// they are bounded.
 type Children struct {
 	Count   int         `json:"count"`             // length of the list
 	Next    int         `json:"next"`              // index of the child to start next, in this attempt
@@ -194,7 +194,7 @@ type OpenChild struct {
 	State string `json:"state,omitempty"`
 }
 
-// Answers is what a step keeps of the answers to it (P35, P36). What was decided is the step's output.
+// Answers is a step's record of the answers to it (P35, P36). The decision is the step's output.
 type Answers struct {
 	Round    int      `json:"round"`              // current round, from 1; each repeated question starts one
 	Need     int      `json:"need,omitempty"`     // 0 before its claim
@@ -210,7 +210,7 @@ type Answers struct {
 	Verdicts []Verdict `json:"verdicts,omitempty"` // the last answers to answers, also of earlier runs
 }
 
-// Vote is what one person has answered.
+// Vote is the answer of one person.
 type Vote struct {
 	By    string          `json:"by"`
 	Value json.RawMessage `json:"value"`
@@ -255,7 +255,7 @@ type UndoReason struct {
 	Text string // the same for people
 }
 
-// maxAttempts is how many attempts that did not end done a task keeps.
+// maxAttempts is the number of attempts that did not end done that a task keeps.
 const maxAttempts = 16
 
 // Attempt is one that did not end done, of whichever run: for people. Its words are bounded, its texts are
@@ -305,7 +305,7 @@ type Closing struct {
 	Reason string `json:"reason"`
 }
 
-// Fact is what an operator states about a step in doubt.
+// Fact is an operator's statement about a step in doubt.
 type Fact string
 
 const (
@@ -349,7 +349,7 @@ func (v *Verdict) drop() {
 // Attempted reports whether the step was claimed at least once in this run (P7).
 func (s *Step) Attempted() bool { return s.First > 0 }
 
-// FirstClaim is when the step was claimed first in this run; zero if it was not.
+// FirstClaim returns the time of the step's first claim in this run; zero if it was not claimed.
 func (s *Step) FirstClaim() Time {
 	if s.First > 0 && s.FirstAt == 0 {
 		return s.ClaimedAt
@@ -405,7 +405,7 @@ func (t *Task) index(name string) int {
 	return -1
 }
 
-// StartedAt is when the run began, or was taken up again.
+// StartedAt returns the time at which the run began or was resumed.
 func (t *Task) StartedAt() Time {
 	if t.StartAt == 0 {
 		return t.Created

@@ -2,7 +2,7 @@ package core
 
 import "errors"
 
-// TokenOf is what a token of an answer stands for (P39). With the order it is all that goes into the token.
+// TokenOf is the content of a token for an answer (P39). The token holds it and the order, and nothing else.
 type TokenOf struct {
 	Run    int
 	Step   string

@@ -22,7 +22,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
-// Report is what a check has found.
+// Report is the result of a check.
 type Report = simulate.Report
 
 // Service describes what a remote service truly offers. Services maps agents to their services.

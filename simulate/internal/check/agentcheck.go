@@ -131,7 +131,7 @@ func refusedLedger(state string) bool {
 	return state == worker.StateFailed || state == worker.StateLater
 }
 
-// unasked is what a point of no return that could not be called is written down as (P22a).
+// unasked returns the ledger entry of a point of no return that could not be called (P22a).
 func unasked(e port.LedgerEntry, r *message.Request) (state string, command int) {
 	if f := r.Resolved; f != nil && f.Command > e.Command && f.Fact != core.Happened {
 		return worker.StateLater, f.Command

@@ -37,7 +37,7 @@ func (m *move) fits() {
 	}
 }
 
-// cut is how many bytes of texts were cut that stood there before.
+// cut returns the number of bytes that were cut from existing texts.
 func (m *move) cut() (n int) {
 	for i := range m.after.Steps {
 		was, e := m.before.Step(m.after.Steps[i].Name), m.after.Steps[i].Error

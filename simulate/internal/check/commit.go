@@ -28,8 +28,8 @@ func (m *move) kept(at int) bool {
 	return added < 8 && len(m.before.Verdicts)-at+added-1 <= 8
 }
 
-// added is how many verdicts of this commit are kept. If it is 8, the commit may have stored more, one of an
-// accepted command among them.
+// added returns the number of verdicts of this commit that are kept. If it is 8, the commit may have stored
+// more, one of an accepted command among them.
 func (m *move) added() (n int) {
 	for _, v := range m.after.Verdicts {
 		if m.before == nil || !slices.Contains(m.before.Verdicts, v) {

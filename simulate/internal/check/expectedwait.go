@@ -11,7 +11,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// expectedWait is what the n-th event of an order adds to the recorded waits if it is accepted; nil: nothing.
+// expectedWait returns the wait that the n-th event of an order adds to the recorded waits if it is accepted,
+// or nil.
 func expectedWait(iv *world.Invocation, s *world.Sight, m *model.Model, n int, ev any) *world.ExpectedWait {
 	r, ok := ev.(*message.Reply)
 	i := letterOf(iv, s, n)

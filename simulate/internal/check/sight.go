@@ -40,8 +40,9 @@ func Loaded(iv *world.Invocation, id string, t *core.Task) {
 	s.From, iv.Anew = len(iv.Clock), true
 }
 
-// inQueue is how long a message has waited for the handler, by the clock that it read when it was begun,
-// or should have read; one that comes again was returned to the queue, and says nothing of its queue.
+// inQueue returns the time that a message has waited for the handler, by the clock that it read when it
+// began, or should have read. A message that comes again was returned to the queue, and shows nothing about
+// its queue.
 func inQueue(iv *world.Invocation, i int) core.Duration {
 	if iv.Handed[i].Received > 1 {
 		return 0
@@ -66,7 +67,7 @@ func events(iv *world.Invocation, id string) (all []any) {
 	return all
 }
 
-// orders is how many orders the handling is about.
+// orders returns the number of orders that the handling is about.
 func orders(iv *world.Invocation) int {
 	n, last := 0, ""
 	for _, l := range iv.Letters {
@@ -85,7 +86,7 @@ func sentBy(iv *world.Invocation, id string, m model.Mail) {
 	}
 }
 
-// mailOf is what a message is, for the rules of sending.
+// mailOf returns a message as a mail, for the rules of sending.
 func mailOf(v port.Value) (id string, m model.Mail, ok bool) {
 	switch v := v.(type) {
 	case *message.Request:
@@ -212,7 +213,7 @@ func (m *move) decided() {
 	m.fail(rule, "%s", diff)
 }
 
-// predict runs the model, and answers how what was committed differs from it.
+// predict runs the model, and returns how the committed task differs from it.
 func (m *move) predict(iv *world.Invocation, s *world.Sight, want *model.Model) (rule, diff string) {
 	if m.supervisor {
 		rule = want.Sweep()
@@ -250,7 +251,7 @@ func (m *move) predict(iv *world.Invocation, s *world.Sight, want *model.Model) 
 	return rule, want.Differs(m.after)
 }
 
-// EventsOf are those of the handling, as the Scheduler has to take them.
+// EventsOf returns the events of the handling, as the Scheduler has to take them.
 func EventsOf(s *world.Sight, iv *world.Invocation) []any {
 	all := events(iv, s.Id)
 	if len(s.Extra) > 0 {
@@ -268,7 +269,7 @@ func fresh(s *world.Sight, iv *world.Invocation, n int) bool {
 	return i < 0 || iv.Handed[i].Received <= 1
 }
 
-// letterOf is the place of the n-th event among the messages; -1: it is not one of them.
+// letterOf returns the index of the n-th event among the messages, or -1 if it is not one of them.
 func letterOf(iv *world.Invocation, s *world.Sight, n int) int {
 	for i, l := range iv.Letters {
 		if len(s.Extra) == 0 && world.AboutOrder(l.Message) == s.Id {

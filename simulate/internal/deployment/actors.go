@@ -298,8 +298,8 @@ func newWorker(w *world.Simulation, p *world.Process) *worker.Worker {
 	return made
 }
 
-// backoff is how long a delivery that is returned to the queue stays hidden. An exploration takes states for
-// one that differ in the IDs of messages alone, so that the jitter must not depend on them there.
+// backoff returns the time that a delivery that is returned to the queue stays hidden. An exploration takes
+// states for one that differ only in the IDs of messages, so the jitter must not depend on the IDs there.
 func backoff(w *world.Simulation, d port.Delivery) time.Duration {
 	if w.Driver != nil {
 		d.ID = ""

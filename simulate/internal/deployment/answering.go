@@ -52,8 +52,8 @@ func reply(w *world.Simulation, o *world.Order) {
 	Instruct(w, o, *c, w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
 }
 
-// answer is that of a person who looks at the order. The next one is of another person, and says something
-// else.
+// answer returns the answer of a person who looks at the order. The next answer comes from another person,
+// and has another value.
 func answer(w *world.Simulation, o *world.Order, t *core.Task) *message.Control {
 	o.Commands++
 	c := &message.Control{Schema: message.Schema, Kind: message.Answer, OrderID: o.Id,

@@ -75,7 +75,7 @@ func application(w *world.Simulation) {
 	}
 }
 
-// commands are what people send about an order, beside what its course asks for.
+// commands sends people's commands about an order, beside those that its course asks for.
 func commands(w *world.Simulation, o *world.Order) {
 	if w.Sc.Alone {
 		return

@@ -28,7 +28,7 @@ func turn(d *world.Driver, iv *world.Invocation, c world.Call, subject string) b
 	return !iv.Dead
 }
 
-// chosenFault is what goes wrong at a call: what was chosen, and what the scope is about.
+// chosenFault returns the fault of a call: the chosen one, or the one that the scope is about.
 func chosenFault(d *world.Driver, r world.Role, c world.Call, subject string) world.Act {
 	switch {
 	case d.Chosen.Fault != world.NoFault && c == d.Call:

@@ -63,7 +63,7 @@ func Bury(w *world.Simulation) {
 	}
 }
 
-// delays are what a call of a port can take beyond the usual millisecond.
+// delays are the possible delays of a port call beyond the usual millisecond.
 var delays = [...]int64{0, 1, 3, 10, 40, 150, 700, 3000}
 
 // portCall is one call of a port. apply takes effect; what it answers is what the handler sees, unless
@@ -197,7 +197,7 @@ func inject(w *world.Simulation, r world.Role, c world.Call, subject string) wor
 	return a
 }
 
-// latency is how long one half of a call takes.
+// latency returns the duration of one half of a call.
 func latency(w *world.Simulation, c world.Call, subject string) int64 {
 	switch {
 	case w.Driver != nil:

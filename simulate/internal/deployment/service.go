@@ -19,7 +19,7 @@ import (
 
 var errGone = errors.New("the connection broke; the outcome is not certain")
 
-// operation is how an agent calls its service.
+// operation returns the operation with which an agent calls its service.
 func operation(w *world.Simulation, p *world.Process) worker.Operation {
 	op := worker.Operation{Run: func(ctx context.Context, c worker.Call) (any, error) {
 		return callService(ctx, w.Cur, c)
@@ -188,7 +188,7 @@ func longStep(w *world.Simulation, c worker.Call) *core.StepDefinition {
 	return nil
 }
 
-// shown is what the caller knows after a call.
+// shown returns what the caller knows after a call.
 func shown(err error) world.Outcome {
 	f := (*worker.Failure)(nil)
 	switch {
@@ -202,7 +202,7 @@ func shown(err error) world.Outcome {
 	return world.LaterIt
 }
 
-// takes is how long a call is under way.
+// takes returns the duration of a call.
 func takes(w *world.Simulation, conf world.Service, key string, left int64) int64 {
 	d := int64(conf.Latency)
 	if d == 0 && w.Driver != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// serviceFile is how people write services: by agent, times as "200ms".
+// serviceFile is the file format for services: by agent, times as "200ms".
 type serviceFile struct {
 	Services map[string]struct {
 		Grade       string   `yaml:"grade"`

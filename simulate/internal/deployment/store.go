@@ -149,7 +149,7 @@ func (s storePort) Commit(_ context.Context, writes []port.Write) []error {
 	return errs
 }
 
-// lateTime is how long the caller of a create waits at least until it learns that its answer was lost.
+// lateTime is the shortest time until the caller of a create learns that its reply was lost.
 const lateTime = 10 * 60_000
 
 // later is a write as a newer version of the program makes it: with a field that older ones do not

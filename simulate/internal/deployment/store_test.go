@@ -111,7 +111,7 @@ func (s *oneByOne) Move(ctx context.Context, e port.LedgerEntry) error {
 	return s.ledgerPort.Move(ctx, e)
 }
 
-// forget is what the fault TTL does: the record goes, its ID stays.
+// forget does what the fault TTL does: the record goes, its ID stays.
 func (s *oneByOne) forget(_ context.Context, ids []string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// next is the next time at which anything can be different; -1: none.
+// next returns the next time at which anything can be different, or -1.
 func next(d *world.Driver) int64 {
 	w, next := d.W, int64(-1)
 	at := func(t int64) {

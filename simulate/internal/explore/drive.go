@@ -219,7 +219,7 @@ func handlers(d *world.Driver) {
 	}
 }
 
-// steps are what a handler can do that is about to make a call.
+// steps adds the possible actions of a handler that is about to make a call.
 func steps(d *world.Driver, n int, p *world.Process, iv *world.Invocation) {
 	can(d, world.GoOn, 0, iv.Id)
 	if iv.Id == d.MoveTask { // later is the same
@@ -234,7 +234,7 @@ func steps(d *world.Driver, n int, p *world.Process, iv *world.Invocation) {
 	}
 }
 
-// fresh is what can go wrong with the messages of the last action; later it is the same.
+// fresh adds the faults of the messages of the last action; later they would be the same.
 func fresh(d *world.Driver, n int) {
 	for _, l := range d.W.Queues[d.W.Names[n]].Messages {
 		if l.Id > d.Marks[n] && !l.Late {
@@ -297,7 +297,7 @@ func actors(d *world.Driver) {
 	}
 }
 
-// sweeper is a Supervisor that would find something to do in the index; -1: there is none.
+// sweeper returns the position of a Supervisor that would find something to do in the index, or -1.
 func sweeper(d *world.Driver) int {
 	w := d.W
 	if first, any := deployment.Earliest(w.Store); !any || first.UnixMilli()-w.Start > w.Now ||

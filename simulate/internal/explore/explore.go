@@ -14,7 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Exploration is what an exhaustive search has covered.
+// Exploration is the result of an exhaustive search.
 type Exploration struct {
 	States int // distinct
 	Steps  int // steps from one state to another
@@ -27,7 +27,7 @@ type Exploration struct {
 	Found  []Found
 }
 
-// Explored is what was covered of one scope.
+// Explored is the result for one scope.
 type Explored struct {
 	Name   string `json:"name"`
 	States int    `json:"states"`
@@ -285,7 +285,7 @@ func (x *exploring) reach(at *place) *world.Driver {
 	return d
 }
 
-// lastFrozen is where a handler came to stand still last.
+// lastFrozen returns the place at which a handler last came to stand still.
 func (p *place) lastFrozen() *place {
 	for p.by.Kind != world.Freezes {
 		p = p.before
@@ -293,7 +293,7 @@ func (p *place) lastFrozen() *place {
 	return p
 }
 
-// maxKept is how many snapshots are kept at a time of one scope. Each takes some kilobytes; a place
+// maxKept is the most snapshots of one scope that are kept at a time. Each takes some kilobytes; a place
 // whose snapshot is gone is reached from an earlier one, or from the beginning.
 const maxKept = 20_000
 

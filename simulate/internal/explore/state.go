@@ -88,7 +88,7 @@ func process(d *world.Driver, p *world.Process, now int64) world.Digest {
 	return h
 }
 
-// knows is what a Scheduler has learnt of the agents' queues, as far as it makes a difference.
+// knows hashes a Scheduler's measured waits of the agents' queues, if they make a difference.
 func knows(d *world.Driver, p *world.Process) (sum world.Digest) {
 	if !p.Up {
 		return 0
@@ -256,7 +256,7 @@ func content(d *world.Driver, h *world.Digest, l *world.Letter, taken int) {
 	}
 }
 
-// reply is what a reply says, and teaches of how long requests wait.
+// reply hashes a reply, and the queue wait that it reports.
 func reply(d *world.Driver, h *world.Digest, m *message.Reply, waited core.Duration) {
 	h.Text(m.OrderID)
 	h.Text(m.Step)

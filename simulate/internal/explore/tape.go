@@ -33,7 +33,7 @@ func NewTape(sc world.Scenario, choices []world.Choice, v *world.Violation) *Tap
 	return t
 }
 
-// Scenario is what the tape was recorded of.
+// Scenario returns the scenario that the tape was recorded from.
 func (t *Tape) Scenario() (world.Scenario, error) {
 	all, err := deployment.SealedAll(append([]json.RawMessage{t.Workflow}, t.Children...))
 	if err != nil {

@@ -205,7 +205,7 @@ func May(a *core.Answers, by string) bool {
 	return by != a.NotSelf && (len(a.Who) == 0 || slices.Contains(a.Who, by))
 }
 
-// decidedAs is what was decided of a step, also where only a Resubmit applies it.
+// decidedAs returns the decision about a step, even if only a Resubmit applies it.
 func (m *Model) decidedAs(s *core.Step) (core.Decided, bool) {
 	if v, ok := DecidedOf(s); ok {
 		return v, true
@@ -228,7 +228,8 @@ func wholeNeed(a *core.Answers) (core.Decided, bool) {
 	return core.Decided{}, false
 }
 
-// asked is what the claim of a step stores of its question, and how long it waits; not ok: a failing input.
+// asked returns the part of a question that the claim of its step stores, and the time that the step waits.
+// ok is false for a failing input.
 func (m *Model) asked(i int) (a *core.Answers, timeout core.Duration, ok bool) {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	var q struct {
@@ -361,7 +362,7 @@ func VerdictsOf(s *core.Step) []core.Verdict {
 	return s.Answers.Verdicts
 }
 
-// DecidedOf is what stands in the output of a step that was answered.
+// DecidedOf returns the decision in the output of a step that was answered.
 func DecidedOf(s *core.Step) (d core.Decided, ok bool) {
 	ok = s.Answers != nil && s.Output != nil && json.Unmarshal(s.Output, &d) == nil
 	return d, ok

@@ -136,7 +136,7 @@ func (m *Model) command(c *message.Control) {
 	}
 }
 
-// mostRefused is how many refused commands of a kind a task remembers in a run.
+// mostRefused is the number of refused commands of a kind that a task remembers in a run.
 const mostRefused = 16
 
 // remember keeps a refused command, which stays refused in its run (P5, P17, P36).
@@ -159,7 +159,7 @@ func (m *Model) remember(kind, id string) {
 	m.T.Refused = refused
 }
 
-// idHash is what a task remembers of an ID.
+// idHash returns the hash that a task remembers of an ID.
 func idHash(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return base64.RawURLEncoding.EncodeToString(sum[:8])

@@ -15,7 +15,7 @@ type Mail struct {
 	WakeAt  core.Time
 }
 
-// again is what a redelivered message emits again (P12).
+// again emits again the effects of a redelivered message (P12).
 func (m *Model) again() {
 	t := m.T
 	if t == nil || m.Def == nil || m.cause == "" || m.Ahead || t.IsTombstone() || t.Erased != nil || m.Fresh {
@@ -45,7 +45,7 @@ func Stands(t *core.Task, s *core.Step) bool {
 		t.ProcessState == core.Processing
 }
 
-// OfClaim is what a claim, or the last reminder, sends.
+// OfClaim returns the mails of a claim, or of the last reminder.
 func OfClaim(def *core.Definition, t *core.Task, i int, now core.Time) []Mail {
 	s := &t.Steps[i]
 	if s.State != core.Waiting {

@@ -7,7 +7,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// target is the definition that a command names; nil: there is none.
+// target returns the definition that a command names, or nil if there is none.
 func (m *Model) target(definition string) *core.Definition {
 	if definition == message.Latest {
 		return m.Latest

@@ -59,7 +59,7 @@ func (m *Model) post(kind byte, step string, attempt int, wakeAt core.Time) {
 	m.Mails = append(m.Mails, Mail{kind, step, attempt, wakeAt})
 }
 
-// Take lets the model take one event. It answers the rule that the event falls under.
+// Take lets the model take one event. It returns the rule that the event falls under.
 func (m *Model) Take(ev any) (rule string) {
 	switch e := ev.(type) {
 	case *message.SubmitOrder:
@@ -156,7 +156,7 @@ func (m *Model) goOn(i int, code string) {
 	}
 }
 
-// direction is that of the task, forward or in undo (P42).
+// direction returns the direction of the task, forward or in undo (P42).
 func (m *Model) direction() core.Phase {
 	if m.T.ProcessState == core.Compensating {
 		return core.Undoing
@@ -416,7 +416,7 @@ func UndoneFor(t *core.Task, stopped bool) string {
 	return fmt.Sprintf("%s, step %q (%s)", t.Why, step, code)
 }
 
-// Live is the earliest live time of a task (P9); 0: none.
+// Live returns the earliest live time of a task (P9), or 0 if it has none.
 func Live(t *core.Task) core.Time {
 	first := t.ResendAt
 	add := func(at core.Time) {

@@ -13,7 +13,7 @@ func NextLook(def *core.Definition, t *core.Task, i int) core.Time {
 	return min(s.WakeAt, s.ClaimedAt.Add((reminded(s, d)+1)*d.Remind))
 }
 
-// reminded is how many intervals had passed when the last reminder was sent first (P37).
+// reminded returns the number of intervals that had passed when the last reminder was first sent (P37).
 func reminded(s *core.Step, d *core.Answer) core.Duration {
 	if s.Answers.RemindedAt == 0 {
 		return 0

@@ -112,7 +112,7 @@ func uncounted(r *message.Reply) bool {
 // sick is the code of an agent that cannot use its service.
 func sick(code string) bool { return code == "breaker-open" || code == "unauthorized" }
 
-// LongestHold is how long a step may be handed back again and again for a code (P45).
+// LongestHold returns the longest time for which a step may be handed back again and again for a code (P45).
 func LongestHold(d *core.StepDefinition, code string) core.Duration {
 	if sick(code) || d.PollFor == 0 {
 		return d.MaxQueueTime

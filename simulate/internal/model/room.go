@@ -7,8 +7,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Room is how much the document of a task may hold, in a world where tasks come near their limit
-// (P28). The zero value sets no limit.
+// Room is the capacity of a task's document in a world where tasks come near their limit (P28). The zero
+// value sets no limit.
 type Room struct {
 	Limit   int
 	Failing bool // services fail so often that every step has a text
@@ -52,8 +52,8 @@ func (m *Model) keepsReserve(moved *core.Task, command string) bool {
 		func(v core.Verdict) bool { return v.ID == command && v.Accepted })
 }
 
-// needs is what the longest document of a task takes, without the output of the step but; it is exact but for
-// a few bytes, and for reasons that the model does not know.
+// needs returns the size of the longest document of a task without the output of one step. It is exact except
+// for a few bytes, and for reasons that the model does not know.
 func (m *Model) needs(t *core.Task, but int) (need, vague int) {
 	need, vague = m.Room.Least[t.Definition]+len(t.OrderID)+len(t.ReplyTo), 60
 	for k := range t.Steps {

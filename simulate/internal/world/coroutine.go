@@ -14,7 +14,7 @@ type Coroutine struct {
 	body func(*Invocation)
 }
 
-// ended is what a coroutine yields when its handler is over: no time.
+// ended is the value that a coroutine yields when its handler is over. It is not a time.
 const ended = -1
 
 // idle are coroutines without work, for all worlds. There are never more than some hundreds, so that

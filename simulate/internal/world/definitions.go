@@ -32,7 +32,7 @@ func (sc *Scenario) Newer() *core.Definition {
 	return sc.later
 }
 
-// Definitions are all that an order of the scenario may pin.
+// Definitions returns all definitions that an order of the scenario may pin.
 func (sc *Scenario) Definitions() []*core.Definition {
 	all := []*core.Definition{sc.Definition}
 	if sc.Newer() != nil {
@@ -44,7 +44,7 @@ func (sc *Scenario) Definitions() []*core.Definition {
 	return append(all, sc.others...)
 }
 
-// Definition is the one of that hash, nil where there is none.
+// Definition returns the definition with that hash, or nil if there is none.
 func (w *Simulation) Definition(hash string) *core.Definition {
 	for _, d := range w.Defs {
 		if d.Hash == hash {

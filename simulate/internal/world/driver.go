@@ -28,7 +28,7 @@ type Driver struct {
 	Mine  []*Letter // letters of that handler
 }
 
-// Driven is what an exploration knows of a handler at work.
+// Driven is an exploration's record of a running handler.
 type Driven struct {
 	Turn     *Turn // next call of the handler; nil if it waits for a time
 	Until    int64 // end of that wait
@@ -51,7 +51,7 @@ type Turn struct {
 	Subject string
 }
 
-// Landing is a call that is still under way to its service.
+// Landing is a call that is still on its way to its service.
 type Landing struct {
 	What string
 	Call worker.Call

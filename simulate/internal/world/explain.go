@@ -21,7 +21,7 @@ const (
 const ReportIt = "open an issue at https://github.com/stepkeeper/stepkeeper/issues with the workflow and " +
 	"the tape, if one was written"
 
-// Explained is what a broken invariant means for the author of the workflow, and what to do.
+// Explained states what a broken invariant means for the author of the workflow, and what to do.
 type Explained struct {
 	Whose Whose  `json:"whose"`
 	Text  string `json:"explanation"`

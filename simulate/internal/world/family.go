@@ -6,7 +6,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Agent is what the workflow, or that of a child, says of an agent.
+// Agent returns the declaration of an agent in the workflow, or in that of a child.
 func (w *Simulation) Agent(name string) core.AgentDefinition {
 	for _, d := range w.Below {
 		if a, there := d.Agents[name]; there {
@@ -16,12 +16,12 @@ func (w *Simulation) Agent(name string) core.AgentDefinition {
 	return w.Def.Agents[name]
 }
 
-// Known are all definitions of which there may be tasks.
+// Known returns all definitions that tasks may have.
 func (w *Simulation) Known() []*core.Definition {
 	return append(slices.Clip(w.Defs), w.Below...)
 }
 
-// AllSteps are those of the workflow and of its children's.
+// AllSteps returns the steps of the workflow and of its children's.
 func (w *Simulation) AllSteps() (all []*core.StepDefinition) {
 	for _, d := range append([]*core.Definition{w.Def}, w.Below...) {
 		for i := range d.Steps {

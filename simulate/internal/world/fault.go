@@ -125,7 +125,7 @@ var CallNames = [CallCount]string{
 	"deploy",
 }
 
-// Role is whose call it is.
+// Role is the kind of the process that makes a call.
 type Role uint8
 
 const (

@@ -8,8 +8,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// agency is what one handling of an agent has done with its request, for the rules of agents
-// (P3, P6, P24, P25, P28, P31).
+// agency records the work of one handling of an agent on its request, for the rules of agents (P3, P6, P24,
+// P25, P28, P31).
 type agency struct {
 	Req      *message.Request // request of the handling; nil if it is unreadable
 	Received core.Time        // time of receipt by the agent's own clock
@@ -24,7 +24,7 @@ type agency struct {
 	Unsent   bool // a reply, or a quarantine, was not taken
 }
 
-// Outcome is what a call has shown to its caller.
+// Outcome is the result of a call as its caller sees it.
 type Outcome uint8
 
 const (
@@ -34,14 +34,14 @@ const (
 	LaterIt                   // proven without effect, a repetition may succeed
 )
 
-// Stop is when the agent has to fall silent, by its own clock (P25).
+// Stop returns the time at which the agent has to fall silent, by its own clock (P25).
 func (a *agency) Stop() core.Time { return a.Req.StopBy.Add(-a.Req.ClockSkew) }
 
-// ErrCut is what a handler sees once its process has died, or its time was over: nothing that it
-// does from then on has any effect.
+// ErrCut is the error of every call after the handler's process has died or its time was over. Nothing that
+// the handler does from then on has any effect.
 var ErrCut = errors.New("the process is dead")
 
-// Invocation is one handler at work, as a coroutine.
+// Invocation is one running handler, as a coroutine.
 type Invocation struct {
 	W       *Simulation
 	P       *Process

@@ -5,7 +5,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// History is what the checks remember of an order.
+// History is the record of an order that the checks keep.
 type History struct {
 	Received  map[int]bool      // numbers of statuses that the application has taken
 	Reported  map[int]string    // statuses that were sent, by number: their bytes

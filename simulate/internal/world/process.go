@@ -28,7 +28,7 @@ type Process struct {
 	Known      map[string]scheduler.Wait // waits at the end of its last handling; never changed in place
 }
 
-// Now is what the process's clock shows.
+// Now returns the time on the process's clock.
 func (p *Process) Now() time.Time {
 	now := p.W.Start + p.W.Now + p.Offset
 	if iv := p.W.Cur; iv != nil && iv.P == p {

@@ -29,7 +29,7 @@ type Service struct {
 // Services are the services by agent.
 type Services map[string]Service
 
-// Remote is what a remote service knows of one key, and what is true of it.
+// Remote is a remote service's record of one key, with the facts about it.
 type Remote struct {
 	Key     string
 	Order   string
@@ -60,10 +60,10 @@ func (w *Simulation) ServiceOf(c worker.Call, agent string) *Remote {
 	return s
 }
 
-// Conf is what the service behind an agent is in this world: as its user says, or as drawn.
+// Conf returns the service behind an agent in this world: as its user sets it, or as drawn.
 func (w *Simulation) Conf(agent string) Service { return w.Traits[agent].Service }
 
-// Trait is what a world draws for a service that its user says nothing of.
+// Trait is a drawn property of a service that its user does not set.
 type Trait struct {
 	Service
 	Size      int  // size of its outputs, in steps of w.room
@@ -73,7 +73,7 @@ type Trait struct {
 	Standing  bool // a plain one that, asked about an undo, only knows whether anything stands
 }
 
-// Retention is how long the service of a step remembers keys, 0: for ever.
+// Retention returns the time that the service of a step remembers keys; 0 means for ever.
 func (w *Simulation) Retention(agent string) int64 {
 	if f := w.Conf(agent).Forgets; f > 0 {
 		return int64(f)

@@ -31,13 +31,13 @@ func (s *Sight) Now() *core.Task {
 	return s.Base
 }
 
-// Reading is what the clock showed, and what the instance knew then of the agents' queues.
+// Reading is a reading of the clock, with the waits of the agents' queues that the instance knew then.
 type Reading struct {
 	Now   core.Time
 	Waits map[string]core.Duration
 }
 
-// Sight is what one handling has seen of one order, and done to it.
+// Sight records what one handling has seen of one order, and done to it.
 type Sight struct {
 	Id            string
 	Base          *core.Task     // task as loaded last; nil if it was not loaded or not stored

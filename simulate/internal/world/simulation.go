@@ -18,7 +18,7 @@ type Begun struct {
 	At   core.Time  // time at which the run begins
 }
 
-// Noon is when a simulation begins that says nothing else, in Unix milliseconds.
+// Noon is the default start of a simulation, in Unix milliseconds.
 var Noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC).UnixMilli()
 
 // Times of the simulated deployment, in milliseconds.
@@ -29,7 +29,7 @@ const (
 	MaxReceive = 8
 )
 
-// Scenario is what is run.
+// Scenario is the input of a run.
 type Scenario struct {
 	Definition *core.Definition
 	Services   Services        // services by agent; without an entry the workflow's declaration counts
@@ -144,7 +144,7 @@ type Violation struct {
 // String returns the invariant and what broke it.
 func (v *Violation) String() string { return fmt.Sprintf("%s: %s", v.Invariant, v.Text) }
 
-// Result is what came of a run.
+// Result is the result of a run.
 type Result struct {
 	Stats
 	Violation *Violation
@@ -161,7 +161,7 @@ type Options struct {
 	Points bool // list all choices
 }
 
-// Occasion is where choices are made, and about what.
+// Occasion is a site at which choices are made, and their subject.
 type Occasion struct{ site, subject string }
 
 // Counters are maps for simulation.nth that another world has left: they have grown already.

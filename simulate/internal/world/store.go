@@ -9,7 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Version is that of the record that is stored; 0: there is none.
+// Version returns the version of the stored record, or 0 if there is none.
 func (s *Store) Version(id string) int64 {
 	if r := s.Rows[id]; r != nil && r.Record != nil {
 		return r.Record.Version
@@ -26,7 +26,7 @@ type Store struct {
 	Bare bool // documents are not looked into: those of the contract's suite are no tasks
 }
 
-// Row is what the store holds of one order.
+// Row is the store's content for one order.
 type Row struct {
 	Record  *port.Record // nil if there is none, or if it has expired
 	Task    *core.Task   // task of the record
@@ -64,7 +64,7 @@ func (s *Store) Row(id string) *Row {
 	return r
 }
 
-// Task is what stands in the store, nil where there is none.
+// Task returns the stored task, or nil if there is none.
 func (s *Store) Task(id string) *core.Task {
 	if r := s.Rows[id]; r != nil {
 		return r.Task

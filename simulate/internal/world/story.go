@@ -38,7 +38,7 @@ func (w *Simulation) Trace(from, to, text string) {
 	}
 }
 
-// AboutOrder is the order that a message is about, "" where that is not known.
+// AboutOrder returns the order that a message is about, or "" if that is not known.
 func AboutOrder(m port.Message) string {
 	switch v := m.Value.(type) {
 	case *message.SubmitOrder:
