@@ -18,7 +18,7 @@ var farFuture = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 
 // Restart emits again all that is under way in every task that is not at rest, from its document
 // alone (P27). It is for a process whose queues died with its predecessor, before it takes new
-// messages. It answers how many tasks it took up; the error names those that it could not,
+// messages. It returns how many tasks it took up; the error names those that it could not,
 // which the Supervisor finds when they are due. One whose document cannot be read is logged and
 // left out: it must not keep the others from going on.
 func (s *Scheduler) Restart(ctx context.Context) (tasks int, err error) {

@@ -14,7 +14,7 @@ import (
 type Config struct {
 	engine.Parts
 	// Tries is how often a task is loaded and decided again in one handling before its messages
-	// are returned to the queue; 0: 8.
+	// are returned to the queue; 0 means 8.
 	Tries int
 	// Waits is what is known of the agents' queues at the beginning; the Scheduler adds to it. nil: nothing
 	// (P32).

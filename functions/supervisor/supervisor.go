@@ -18,18 +18,18 @@ type Config struct {
 	engine.Parts
 	Schedules Schedules // the zero value: no workflow starts by the clock
 	// Incidents publishes the alerts that are due, and counts the orders in Error by workflow, see
-	// incident.Sweep; nil: there are none.
+	// incident.Sweep; nil if there are none.
 	Incidents func(ctx context.Context) (map[string]port.Stopped, error)
 	// Capacity is how many messages are taken at a time, concurrency × batch: requests by an agent,
 	// and by Scheduler the replies, and the control messages. More than that, visible and in flight, are
 	// a backlog (P32). nil, or an answer of 0 or less: 10.
 	Capacity      func(taker string) int
-	PagesPerSweep int // bounds the work of one sweep; 0: 50
-	PageSize      int // entries of the index per page; 0: 100
+	PagesPerSweep int // bound on the work of one sweep; 0 means 50
+	PageSize      int // entries of the index per page; 0 means 100
 	// LeaseTTL is how long a shard stays ours without a renewal. The next tick may be served by another
 	// process, so it is shorter than Interval: 0, or as long and longer, is half of it.
 	LeaseTTL time.Duration
-	Interval time.Duration // between two sweeps; each begins at the next shard (rule 17); 0: 1 m
+	Interval time.Duration // time between two sweeps; each begins at the next shard (rule 17); 0 means 1 m
 }
 
 // Supervisor is safe for concurrent use.

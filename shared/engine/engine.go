@@ -50,7 +50,7 @@ type Parts struct {
 	WakeSlack time.Duration
 	Logger    *slog.Logger
 	Count     func(what, why string) // counts what people should know of; may be nil
-	Tracer    port.Tracer            // nil: no spans are recorded
+	Tracer    port.Tracer            // nil records no spans
 	// Tokens returns the keys of answers' tokens (P39); nil if there are none. After an error the messages
 	// are returned to their queue. With fresh it reads the keys again, because an order has a key that is not
 	// among them.

@@ -196,7 +196,7 @@ func (g *Gate) notices(ctx context.Context, s *suite, mutant string, b batch) st
 	return ""
 }
 
-// build compiles a package's test binary with the mutants woven in, and answers its path.
+// build compiles a package's test binary with the mutants woven in, and returns its path.
 func (g *Gate) build(ctx context.Context, pkg, overlay string) (path string, err error) {
 	if path, err = filepath.Abs(filepath.Join(g.Folder, strings.ReplaceAll(pkg, "/", "-")+
 		".test")); err != nil {
@@ -222,8 +222,8 @@ var (
 // grace is what a binary gets to end by itself when its time is over, before it is killed.
 const grace = 5 * time.Second
 
-// test runs a package's test binary with one more environment variable; the answer is the first test that
-// failed, "" where all passed.
+// test runs a package's test binary with one more environment variable. It returns the first test that
+// failed, "" if all passed.
 func (g *Gate) test(ctx context.Context, path, pkg string, limit time.Duration, setting string,
 	args ...string) (test, output string) {
 	limited, cancel := context.WithTimeout(ctx, limit+grace)

@@ -46,7 +46,7 @@ type suite struct {
 type test struct {
 	name    string
 	took    time.Duration
-	reaches map[string]bool // mutants whose function it runs; nil: it says nothing
+	reaches map[string]bool // mutants whose function it runs; nil if that is not known
 	why     string          // and this is the reason
 }
 
@@ -244,7 +244,7 @@ func (s *suite) batches(mutant string, enough time.Duration) (all []batch, reach
 	return all, reached
 }
 
-// run runs tests with a mutant, or "" for none; the answer is the first that failed, "" where all passed.
+// run runs tests with a mutant; "" means no mutant. It returns the first test that failed, "" if all passed.
 func (s *suite) run(ctx context.Context, mutant string, limit time.Duration,
 	names ...string) (failed, output string) {
 	return s.gate.test(ctx, s.binary, s.folder, limit, Variable+"="+mutant,

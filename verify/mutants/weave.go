@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// Variable names the mutant that a woven program is to be; absent or empty: none.
+// Variable names the mutant that a woven program runs; absent or empty means no mutant.
 const Variable = "STEPKEEPER_MUTANT"
 
 // ReachedVariable names a file, for a woven program that is no mutant: it adds the name of each mutant whose
@@ -22,7 +22,7 @@ const Variable = "STEPKEEPER_MUTANT"
 const ReachedVariable = "STEPKEEPER_MUTANTS_REACHED"
 
 // Weave writes patched copies of the sources under root into the folder, with the overlay file for `go test
-// -overlay`, and answers that file. It refuses all where one mutant does not fit. The copies depend on the
+// -overlay`, and returns that file. It refuses all if one mutant does not fit. The copies depend on the
 // set of mutants, not on their order, so that what was compiled once is found in Go's cache.
 func Weave(root, folder string, all []Mutant) (overlay string, err error) {
 	all = slices.SortedFunc(slices.Values(all),

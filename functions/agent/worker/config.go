@@ -24,8 +24,8 @@ type Config struct {
 	// of a point of no return is proven (P22a)
 	Ledger  port.Ledger
 	Clock   port.Clock
-	Log     *slog.Logger // nil: discarded
-	Tracer  port.Tracer  // nil: no spans are recorded
+	Log     *slog.Logger // nil discards the log
+	Tracer  port.Tracer  // nil records no spans
 	Retry   Retry
 	Breaker Breaker
 	// SendTimeout bounds the sending of one reply; default 5 s.

@@ -20,7 +20,7 @@ type Failure struct {
 	// Happened: the operation was done, and only its output cannot be used. The output of an undo is
 	// not used: there it is no failure.
 	Happened bool
-	// RetryAfter is the wait that the service asked for; 0: none.
+	// RetryAfter is the wait that the service asked for; 0 means no wait.
 	RetryAfter time.Duration
 	// Code is a short stable word: "http-422", "card-declined". At most 64 bytes are kept.
 	Code string

@@ -14,7 +14,7 @@ import (
 // guard is what stands round the calls of one operation: own retries, and inside them the breaker.
 type guard struct {
 	executor failsafe.Executor[any]
-	breaker  circuitbreaker.CircuitBreaker[any] // nil: off
+	breaker  circuitbreaker.CircuitBreaker[any] // nil if the breaker is off
 	window   int                                // calls that the breaker looks at
 
 	mu     sync.Mutex

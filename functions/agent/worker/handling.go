@@ -22,7 +22,7 @@ import (
 type handling struct {
 	w        *Worker
 	req      *message.Request
-	span     port.Handling // nil: none is recorded
+	span     port.Handling // nil if no span is recorded
 	op       Operation
 	received time.Time
 	times    int       // how often the request was received, this time included
@@ -33,7 +33,7 @@ type handling struct {
 	doubt    *Failure // failure of a try that may have had an effect; nil if no try may have had one
 	silent   bool     // nothing is to be answered: too late, or in doubt
 	output   json.RawMessage
-	failed   *tried // the last failure; nil: done
+	failed   *tried // the last failure; nil after a success
 	deferred *deferral
 	began    bool // a point of no return: this handling stored that its call begins
 	proven   bool // the same: the ledger says that its key has had no effect (P22a)

@@ -46,10 +46,10 @@ type CheckFunc func(ctx context.Context, call Call) (happened bool, output any, 
 // Operation is one operation of a remote service.
 type Operation struct {
 	Run Func
-	// Check, where the service can be asked, comes before each repeated call: a second attempt, and
-	// an own retry after an error that leaves the effect in doubt. Of a plain service it answers
-	// for calls in doubt, and counts only where it says "happened": a call that has not landed
-	// yet may still land.
+	// Check asks the service whether a call had its effect; nil if it cannot be asked. It runs before each
+	// repeated call: a second attempt, and an own retry after an error that leaves the effect in doubt. For a
+	// plain service it settles calls in doubt, and counts only if it returns "happened": a call that has not
+	// landed yet may still land.
 	Check CheckFunc
 }
 

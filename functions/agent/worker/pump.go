@@ -24,7 +24,7 @@ type Pump struct {
 	Visibility time.Duration
 	Drain      time.Duration // time for requests in hand once the context of Run ends; default 3 s
 	Pause      time.Duration // after a failed receive; default 1 s
-	Log        *slog.Logger  // nil: the worker's
+	Log        *slog.Logger  // nil means the worker's log
 }
 
 // ErrUndrained: requests were still being handled when the time to drain was over.

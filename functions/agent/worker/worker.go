@@ -32,7 +32,7 @@ func New(c Config) (*Worker, error) {
 // Verdict is the decision about a delivery.
 type Verdict struct {
 	Delete bool
-	After  time.Duration // otherwise: when it may come again; 0: after port.Delivery.Backoff
+	After  time.Duration // wait until an undeleted message comes again; 0 means port.Delivery.Backoff
 }
 
 var ack = Verdict{Delete: true}

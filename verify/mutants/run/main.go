@@ -190,7 +190,7 @@ func (r *report) simulated() error {
 		strings.Join(open, "\n"))
 }
 
-// count sums the results up; the answer is what is wrong.
+// count sums the results up, and returns the problems.
 func (r *report) count() (wrong []string) {
 	for _, m := range r.Results {
 		switch {

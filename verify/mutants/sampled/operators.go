@@ -162,8 +162,8 @@ func (f *finder) worded(e ast.Expr) (is bool) {
 	return is
 }
 
-// capacity reports a call of make that says how much will be put in: only memory depends on that. It answers
-// the length of a slice, which is more. The capacity of a channel is behaviour.
+// capacity reports a call of make with a capacity on which only memory depends. It returns the length of a
+// slice, because more than memory depends on that. The capacity of a channel is behaviour.
 func (f *finder) capacity(call *ast.CallExpr) (length []ast.Expr, hinted bool) {
 	if !f.info.Types[call.Fun].IsBuiltin() || f.of(call.Fun) != "make" {
 		return nil, false

@@ -45,8 +45,8 @@ func NewWorkflow(a *app.App) *cobra.Command {
 type validateOptions struct {
 	app    *app.App
 	files  []string // files, and folders of them
-	agents string   // file of the agents that exist; "": any name is accepted
-	order  string   // file of an order to evaluate the expressions for; "": none
+	agents string   // file of the agents that exist; "" accepts any name
+	order  string   // file of an order to evaluate the expressions for; optional
 }
 
 // validated is one file with --output json: one on each line.

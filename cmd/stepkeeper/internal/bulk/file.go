@@ -27,7 +27,7 @@ type Header struct {
 
 // Pace is how a list is worked through.
 type Pace struct {
-	Canary int     `json:"canary"` // so many have to be fixed before the rest is sent; 0: none
+	Canary int     `json:"canary"` // orders to be fixed before the rest is sent; 0 means no canary
 	Rate   float64 `json:"rate"`   // commands a second
 	// share of those that failed again, 0 to 1, above which no more are sent
 	StopAt   float64 `json:"stopAt"`
@@ -146,7 +146,7 @@ func Open(name string) (*List, error) {
 	return l, nil
 }
 
-// read takes the lines in, and answers how many bytes of whole lines there are.
+// read parses the lines, and returns the number of bytes in whole lines.
 func (l *List) read(name string) (whole int64, err error) {
 	text, err := os.ReadFile(name)
 	if err != nil {

@@ -35,7 +35,7 @@ type running struct {
 	stop context.CancelFunc
 	list *bulk.List
 	mu   sync.Mutex
-	end  *bulk.Report // nil: it goes on
+	end  *bulk.Report // final report; nil while the command runs
 	err  error
 }
 

@@ -37,8 +37,8 @@ type Options struct {
 	Folder   string // folder for the files of bulk commands; "" means the working directory
 	Redact   Redaction
 	Log      *slog.Logger
-	Now      func() time.Time // nil: the system's clock
-	// Every is how often a page that is open looks for changes; 0: each second.
+	Now      func() time.Time // nil means the system's clock
+	// Every is how often an open page looks for changes; 0 means each second.
 	Every time.Duration
 }
 

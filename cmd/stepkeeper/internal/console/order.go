@@ -30,7 +30,7 @@ type orderPage struct {
 	Questions    []question
 	Timeline     []view.Moment
 	Show         string        // compact, timeline, events or messages
-	Receipt      *cost.Receipt // nil: only what runs on AWS is billed
+	Receipt      *cost.Receipt // nil unless the order runs on AWS
 	Order        string        // order as it was submitted
 	OrderProblem string
 	Token        string
@@ -232,7 +232,7 @@ func nodesOf(t *client.Task) []diagram.Node {
 	return nodes
 }
 
-// commandOf sends what a form asks for, and answers its verdict.
+// commandOf sends the command of a form, and returns the verdict.
 func (s *server) commandOf(ctx context.Context, id string, r *http.Request,
 	command string) (client.Verdict, error) {
 	by, reason := strings.TrimSpace(r.PostFormValue("by")), strings.TrimSpace(r.PostFormValue("reason"))

@@ -81,7 +81,7 @@ func (s *server) agent(ctx context.Context, missing map[string]bool, o *client.S
 
 // askers are the orders that wait for an agent, whatever their steps.
 type askers struct {
-	Agent   string // "": not known
+	Agent   string // name of the agent; "" if it is not known
 	Orders  int
 	Oldest  core.Time
 	Example string

@@ -40,7 +40,7 @@ const drainTime = 5 * time.Second
 type devOptions struct {
 	app       *app.App
 	listen    string
-	answers   string // address of the listener for answers; "": none
+	answers   string // address of the listener for answers; "" means no listener
 	data      string
 	workflows string
 	agents    string
@@ -58,7 +58,7 @@ type devOptions struct {
 	redact    string
 	onAlert   embedded.OnAlert
 	command   string // command to run on alerts
-	otlp      string // collector of spans; "": none are recorded
+	otlp      string // collector of spans; "" means that no spans are recorded
 }
 
 // devReady is the ready line with --output json.

@@ -39,7 +39,7 @@ type example struct {
 	name  string
 	dir   string
 	fleet *services.Fleet // services of exampleOrder
-	stop  func() error    // ends the services of the others; nil: there are none
+	stop  func() error    // ends the services of other examples; nil if there are none
 }
 
 // exampleNames are the values of --example.
@@ -84,7 +84,7 @@ func startExample(ctx context.Context, name string) (_ *example, err error) {
 	return e, os.WriteFile(e.agents(), agents.File(e.fleet.URL, nil), 0o600)
 }
 
-// writeWorkflows writes the workflows of one of the folders examples, and answers the agents that they name.
+// writeWorkflows writes the workflows of one of the folders examples, and returns the agents that they name.
 func (e *example) writeWorkflows() (agents []string, err error) {
 	if err := os.Mkdir(e.workflows(), 0o755); err != nil {
 		return nil, err

@@ -73,8 +73,8 @@ func (a Agent) Variable() string {
 	return strings.ToUpper(strings.ReplaceAll(a.Name, "-", "_")) + "_URL"
 }
 
-// Write writes the files into a folder, which it makes, and answers their names. ErrNotEmpty where
-// something is in it.
+// Write writes the files into a folder, which it makes, and returns their names. It returns ErrNotEmpty if
+// the folder is not empty.
 func (a Agent) Write(dir string) ([]string, error) {
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
 		return nil, fmt.Errorf("%w: %s", ErrNotEmpty, dir)
@@ -94,7 +94,7 @@ func (a Agent) Write(dir string) ([]string, error) {
 	return write(dir, files)
 }
 
-// write writes files by their names below dir, and answers the names. Nothing that exists is touched.
+// write writes files by their names below dir, and returns the names. It changes no existing file.
 func write(dir string, files map[string][]byte) ([]string, error) {
 	names := slices.Sorted(maps.Keys(files))
 	for _, name := range names {

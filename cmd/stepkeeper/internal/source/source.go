@@ -26,7 +26,7 @@ type Record struct {
 	Err  error // reason why the record cannot be read; Data is nil then
 }
 
-// Records reads r and calls yield for each record until it answers false. The error is one of
+// Records reads r and calls yield for each record until it returns false. The error is one of
 // reading, or says that a document that is not JSON Lines is broken.
 func Records(r io.Reader, yield func(Record) bool) error {
 	in := bufio.NewReaderSize(r, 64<<10)
