@@ -200,14 +200,15 @@ func longest(def *Definition, t *Task) *Task {
 		c.Refused[command] = slices.Repeat([]string{shortHash(command)}, maxRefused)
 	}
 	for i := range c.Steps {
-		c.Steps[i] = longestStep(c, &def.Steps[i], &t.Steps[i], cause, def.Notifies(StatusStepFinished))
+		c.Steps[i] = longestStep(c, def, i, cause)
 	}
 	return c
 }
 
 // longestStep returns a step of the greatest length. Its times differ from each other, so that the document
 // omits none of them.
-func longestStep(t *Task, d *StepDefinition, s *Step, cause string, reported bool) Step {
+func longestStep(t *Task, def *Definition, i int, cause string) Step {
+	d, s := &def.Steps[i], &t.Steps[i]
 	far := farAfter(t)
 	c := Step{
 		Name: d.Name, State: Compensating, LockedBy: strings.Repeat("x", maxName), Attempt: manyOf,
@@ -242,10 +243,14 @@ func longestStep(t *Task, d *StepDefinition, s *Step, cause string, reported boo
 	if d.Undo != nil || s.Undo { // the present definition or an earlier one has an undo (P49)
 		c.Undo, c.UndoFailures = true, manyOf
 	}
-	if d.OnFailure == OnFailureContinue || s.FailureCode != "" {
+	// by name, because a definition is measured before it is linked
+	ask := slices.ContainsFunc(def.Steps, func(o StepDefinition) bool {
+		return o.Answer != nil && o.Answer.Ask == d.Name
+	})
+	if d.OnFailure == OnFailureContinue || ask || s.FailureCode != "" {
 		c.FailureCode = strings.Repeat("x", maxCode)
 	}
-	if reported || s.FinishSeq != 0 {
+	if def.Notifies(StatusStepFinished) || s.FinishSeq != 0 {
 		c.FinishSeq, c.FinishCause = manyOf, cause
 	}
 	return c

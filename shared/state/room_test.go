@@ -517,6 +517,21 @@ func TestTheReserveCountsEveryMember(t *testing.T) {
 	}
 }
 
+// P28, P38: an answer can come before its ask is done, which gives the ask a code: outputs may not take its
+// room before that.
+func TestTheReserveCountsAnAskThatIsAnswered(t *testing.T) {
+	def := &core.Definition{Schema: 1, Name: "full", Steps: []core.StepDefinition{
+		{Name: "one-ask", Agent: "a", OnFailure: core.OnFailureStop},
+		{Name: "one", Answer: &core.Answer{Ask: "one-ask"}, After: []string{"one-ask"},
+			OnFailure: core.OnFailureStop}}}
+	def.Link()
+	var longest *core.Task
+	core.SizeLimit{Size: func(task *core.Task) int { longest = task; return state.Size(task) }}.Reserve(def)
+	if ask, one := longest.Steps[0].FailureCode, longest.Steps[1].FailureCode; ask == "" || one != "" {
+		t.Errorf("it has room for the codes %q and %q", ask, one)
+	}
+}
+
 // P40: what a step keeps of its children is bounded, however many there are.
 func TestTheReserveCountsChildren(t *testing.T) {
 	def := &core.Definition{Schema: 1, Name: "full",

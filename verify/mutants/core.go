@@ -80,6 +80,8 @@ var ofCore = []Mutant{
 		Old: "reported = r.endSteps", New: "return"},
 	{Name: "P28-texts-are-not-cut", File: "shared/core/sizelimit.go", Func: "deciding.trimToFit",
 		Old: "if room.fits(r.t) {\nreturn\n}\nvar", New: "if true {\nreturn\n}\nvar"},
+	{Name: "P28-reserve-without-the-code-of-an-ask", File: "shared/core/sizelimit.go", Func: "longestStep",
+		Old: "o.Answer.Ask == d.Name", New: "false"},
 	{Name: "P28-outputs-take-the-reserve", File: "shared/core/sizelimit.go", Func: "deciding.outputFits",
 		Old: "return r.at.SizeLimit.keepsReserve(r.def, c)", New: "return r.at.SizeLimit.fits(c)"},
 	{Name: "I13-output-that-does-not-fit-counts-twice",

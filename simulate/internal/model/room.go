@@ -75,8 +75,11 @@ func (m *Model) needs(t *core.Task, but int) (need, vague int) {
 		}
 	}
 	for _, v := range t.Verdicts {
-		if need += len(v.Reason); !v.Accepted && v.Reason == "" {
+		if need += len(v.Reason) + len(v.By) + len(v.Note); !v.Accepted && v.Reason == "" {
 			vague += core.MaxMessage
+		}
+		if v.By != "" {
+			need += len(`"by":"","note":"",`)
 		}
 	}
 	return need, vague
