@@ -73,7 +73,7 @@ func (t *Task) refusedBefore(id string) *Verdict {
 		return nil
 	}
 	hash := shortHash(id)
-	// The order does not matter because an ID is in one list only.
+	// The loop may go in any order, because an ID is in one list only.
 	for command, all := range t.Refused {
 		if slices.Contains(all, hash) {
 			return &Verdict{ID: id, Command: command,

@@ -143,7 +143,7 @@ func upperBound(t *Task) int {
 }
 
 func unknownSize(fields map[string]json.RawMessage) (n int) {
-	// The order does not matter because this is a sum.
+	// The loop may go in any order, because this is a sum.
 	for name, v := range fields {
 		n += 8 + len(name) + len(v)
 	}
