@@ -8,7 +8,7 @@ import (
 // maxVerdicts is the number of verdicts on commands that a task keeps (P5).
 const maxVerdicts = 8
 
-// Verdict is the stored verdict of a command, or of an answer to a step; nil where none is stored.
+// Verdict is the stored verdict of a command, or of an answer to a step, or nil if none is stored.
 func (t *Task) Verdict(id string) *Verdict {
 	if v := verdictIn(t.Verdicts, id); v != nil {
 		return v

@@ -91,8 +91,8 @@ func (r *deciding) unchanged(task *Task, ev Event, ignored string) (Decision, er
 	}, nil
 }
 
-// apply finds the event's rule in the transition table. The answer is why the event changes
-// nothing, "" where it does.
+// apply finds the event's rule in the transition table. It returns why the event changes nothing, or "" if it
+// changes something.
 func (r *deciding) apply(ev Event) (ignored string, err error) {
 	kind, step := kindOf(ev)
 	if kind.ofStep() {

@@ -249,7 +249,7 @@ type Schedule struct {
 	Overlap Overlap `json:"overlap"`        // policy if the previous order has not ended
 	// longest delay of a start, for example after an outage; later starts are skipped
 	CatchUp Duration `json:"catchUp"`
-	// a JSON object: the order, but for its field scheduledTime
+	// order as a JSON object, without its field scheduledTime
 	Input json.RawMessage `json:"input,omitempty"`
 }
 

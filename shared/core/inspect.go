@@ -67,8 +67,8 @@ func (s *Step) asAsked(question json.RawMessage, timeout Duration) json.RawMessa
 	return question
 }
 
-// UndoneNext is the step that the undo of a task is at (P20): nil where the task is not being undone, or
-// nothing is left to undo.
+// UndoneNext returns the step that the undo of a task has reached (P20), or nil if the task is not being
+// undone or has nothing left to undo.
 func UndoneNext(t *Task) *Step {
 	if t.ProcessState != Compensating {
 		return nil

@@ -93,7 +93,7 @@ func (m *move) emptied() (n int) {
 	if m.before == nil || m.before.Run != m.after.Run {
 		return 0
 	}
-	// The order does not matter because this is a count.
+	// The loop may go in any order, because this is a count.
 	for kind, all := range m.before.Refused {
 		// it only shrinks when it is emptied, which can happen in the middle of a commit
 		if len(m.after.Refused[kind]) < len(all) {

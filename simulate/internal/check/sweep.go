@@ -105,7 +105,7 @@ func Swept(iv *world.Invocation, due []DueAt) {
 	}
 }
 
-// Restarted holds a restart to P27: all that is under way is emitted again.
+// Restarted checks P27: a restart emits again everything that is in flight.
 func Restarted(iv *world.Invocation, due []DueAt) {
 	w := iv.W
 	if iv.Dead || iv.Trouble {

@@ -100,7 +100,7 @@ func commands(w *world.Simulation, o *world.Order) {
 // client is the process of the application.
 func client(w *world.Simulation) *world.Process { return w.Procs[len(w.Procs)-1] }
 
-// anyScheduler is one that is there, nil where none is.
+// anyScheduler returns a running Scheduler, or nil if there is none.
 func anyScheduler(w *world.Simulation, why string) *world.Process {
 	var up []*world.Process
 	for _, p := range w.Procs {
@@ -334,7 +334,7 @@ func correct(w *world.Simulation, o *world.Order, t *core.Task, c *message.Contr
 	c.Step, c.Input = t.Steps[i].Name, json.RawMessage(fmt.Sprintf(`{"given":%d}`, o.Commands))
 }
 
-// stillWaits is a step that waits in an order that has stopped; "" where there is none.
+// stillWaits returns a step that waits in an order that has stopped, or "" if there is none.
 func stillWaits(t *core.Task) string {
 	if t != nil && t.ProcessState == core.Error {
 		if i := slices.IndexFunc(t.Steps, func(s core.Step) bool { return s.State == core.Waiting }); i >= 0 {

@@ -384,8 +384,8 @@ func (x *exploring) visit(d *world.Driver, at *place) (first world.Action, ok bo
 	return first, ok
 }
 
-// labels names what can go wrong next, in whatever path; 0 where nothing does, or it is not looked at any
-// more.
+// labels returns the faults that can come next, on any path. A label is 0 if there is no fault, or if the
+// search does not look at it any more.
 func (x *exploring) labels(d *world.Driver, at *place) []uint64 {
 	if !x.extend && at.before != nil {
 		return nil

@@ -110,7 +110,7 @@ func (m *Model) control(c *message.Control) string {
 
 func (m *Model) alive() bool { return m.T != nil && !m.T.Terminal() }
 
-// find looks a step up for a reply or a Wake: -1 where it changes nothing.
+// find returns the index of the step of a reply or a Wake, or -1 if the message changes nothing.
 func (m *Model) find(step string, run, attempt int) int {
 	if m.T == nil {
 		return -1
