@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -15,9 +16,9 @@ func (h *handling) answer(ctx context.Context) Verdict {
 	case left <= 0: // P25: nothing is sent after stopBy
 		w.counters.late.Add(1)
 		w.Log.Info("a request was finished after its stopBy; not answered", about(w.Agent, h.req), "done",
-			h.failed == nil && !h.silent)
+			h.err == nil)
 		return ack
-	case h.silent:
+	case errors.Is(h.err, errSilent):
 		w.counters.doubt.Add(1)
 		w.Log.Info("an operation is in doubt; neither called nor answered", about(w.Agent, h.req))
 		return ack
@@ -52,14 +53,14 @@ func (h *handling) reply() *message.Reply {
 	if r.ClaimedAt != 0 {
 		reply.Waited = max(0, core.TimeOf(h.received).Sub(r.ClaimedAt))
 	}
-	if f := h.failed; f != nil {
+	if f := h.failure(); f != nil {
 		reply.Outcome, reply.Output = core.OutcomeRetryLater, nil
 		if f.Permanent {
 			reply.Outcome = core.OutcomeFailed
 		} else {
 			reply.RetryAfter = core.DurationOf(f.RetryAfter)
 		}
-		reply.NoEffect = h.proven
+		reply.NoEffect = h.pivot == pivotNoEffect
 		reply.Error = &message.ReplyError{Code: f.Code, Message: core.TrimMessage(f.Error())}
 	}
 	return reply

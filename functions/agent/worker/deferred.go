@@ -34,7 +34,7 @@ var errNotDeferred = Permanent(WithCode(
 	errors.New("the operation deferred its reply, and its step has no maxDuration; give it one"), "deferred"))
 
 // defers extends the step's time until the reply, and lets the request go.
-func (h *handling) defers(ctx context.Context) Verdict {
+func (h *handling) defers(ctx context.Context, d *deferral) Verdict {
 	w, now := h.w, h.w.Clock.Now()
 	left := h.stop().Sub(now)
 	if left <= 0 {
@@ -43,8 +43,8 @@ func (h *handling) defers(ctx context.Context) Verdict {
 	}
 	report := replyID{h.req.OrderID, h.req.Run, h.req.Step, h.req.Attempt, 0}.reply(w.Agent, message.Progress)
 	report.Until = core.TimeOf(h.stop())
-	if h.deferred.within > 0 {
-		report.Until = min(report.Until, core.TimeOf(now.Add(h.deferred.within)))
+	if d.within > 0 {
+		report.Until = min(report.Until, core.TimeOf(now.Add(d.within)))
 	}
 	if err := w.send(ctx, w.Replies, report, min(w.SendTimeout, left)); err != nil {
 		w.Log.Warn("that a reply comes later could not be sent; the request is returned to the queue",

@@ -29,18 +29,30 @@ type handling struct {
 	until    time.Time // the end of all tries together, ledger included, by the agent's clock
 	deadline time.Time // until, or the end of the call where the ledger has its own time
 
-	try      int
-	doubt    *Failure // failure of a try that may have had an effect; nil if no try may have had one
-	silent   bool     // nothing is to be answered: too late, or in doubt
-	output   json.RawMessage
-	failed   *tried // the last failure; nil after a success
-	deferred *deferral
-	began    bool // a point of no return: this handling stored that its call begins
-	proven   bool // the same: the ledger says that its key has had no effect (P22a)
+	try    int
+	err    error           // outcome of the last try: nil for a success, *tried, *deferral or errSilent
+	output json.RawMessage // output of the last try; nil unless it succeeded
+	doubt  *Failure        // failure of a try that may have had an effect; nil if no try may have had one
+	pivot  pivot
 }
 
-// errSilent ends the tries where nothing is to be answered.
+// errSilent ends the tries if no reply may be sent, because it is too late or the effect is in doubt.
 var errSilent = errors.New("no answer")
+
+// pivot is what a handling knows of the call of a point of no return (P22a).
+type pivot int
+
+const (
+	pivotUnknown  pivot = iota // also the value for any other call
+	pivotBegan                 // this handling stored in the ledger that its call begins
+	pivotNoEffect              // the ledger proves that the call's key has had no effect
+)
+
+// failure returns the failure of the last try, or nil if it did not fail.
+func (h *handling) failure() *tried {
+	t, _ := h.err.(*tried) //nolint:errorlint // the tries store it unwrapped
+	return t
+}
 
 func (h *handling) run(ctx context.Context) Verdict {
 	w := h.w
@@ -77,14 +89,15 @@ func (h *handling) run(ctx context.Context) Verdict {
 	h.tries(watched)
 	end()
 	cancel()
-	if h.deferred != nil {
-		return h.defers(ctx)
+	if d, deferred := h.err.(*deferral); deferred { //nolint:errorlint // the tries store it unwrapped
+		return h.defers(ctx, d)
 	}
 	if wait, fits := h.heldBack(); fits {
 		return w.nack(wait)
 	}
 	h.prove(ctx)
-	if h.failed != nil && errors.Is(ctx.Err(), context.Canceled) && !h.failed.Permanent && !h.proven {
+	f := h.failure()
+	if f != nil && errors.Is(ctx.Err(), context.Canceled) && !f.Permanent && h.pivot != pivotNoEffect {
 		return w.nack(0) // shutting down cut it short: another instance goes on with the same key
 	}
 	return h.answer(ctx)
@@ -117,13 +130,13 @@ func (h *handling) limit(ctx context.Context) time.Duration {
 
 // refuse replies that nothing was done and that a repetition may succeed: a deploy can remove the cause.
 func (h *handling) refuse(ctx context.Context, code string, err error) Verdict {
-	h.failed = &tried{Failure: Failure{Code: code, NoEffect: true, Err: err}}
+	h.err = &tried{Failure: Failure{Code: code, NoEffect: true, Err: err}}
 	h.prove(ctx)
 	return h.answer(ctx)
 }
 
 // byLedger: the operation goes by the ledger (P31, P22a).
-func (h *handling) byLedger() bool { return h.req.Grade == core.Plain || h.pivot() }
+func (h *handling) byLedger() bool { return h.req.Grade == core.Plain || h.isPivot() }
 
 // tries carries out the operation, with the agent's own retries around the breaker. The retry policy sees a
 // first try only if another one may follow it, because most calls succeed at once.
@@ -143,10 +156,10 @@ func (h *handling) tries(ctx context.Context) {
 	}
 	switch {
 	case h.try == 0 && errors.Is(err, circuitbreaker.ErrOpen):
-		h.failed = h.notCalled(g)
-	case h.failed != nil && h.doubt != nil && core.Uncounted(h.failed.Code):
+		h.err = h.notCalled(g)
+	case h.failure() != nil && h.doubt != nil && core.Uncounted(h.failure().Code):
 		// an earlier try was a call (P45)
-		h.failed = &tried{Failure: *h.doubt}
+		h.err = &tried{Failure: *h.doubt}
 	}
 }
 
@@ -174,10 +187,11 @@ const maxHeldBack = 3
 // time allows, because a failing service must not use up the failures of a step that never reached
 // it. The waits are spread, so that not all of them come back to the one probe.
 func (h *handling) heldBack() (wait time.Duration, fits bool) {
-	if h.failed == nil || h.try > 0 || h.times > maxHeldBack {
+	f := h.failure()
+	if f == nil || h.try > 0 || h.times > maxHeldBack {
 		return 0, false
 	}
-	wait = h.failed.RetryAfter + time.Duration(h.spread()*float64(h.w.Breaker.Delay)/2)
+	wait = f.RetryAfter + time.Duration(h.spread()*float64(h.w.Breaker.Delay)/2)
 	back := h.w.Clock.Now().Add(wait + h.req.Timeout.Std()/2)
 	return wait, back.Before(h.stop())
 }
@@ -192,17 +206,13 @@ func (h *handling) spread() float64 {
 // once makes one try. The policies use the error that it returns; the outcome stands in h, because the
 // library returns the end of a context instead of a success that came at the same time.
 func (h *handling) once(ctx context.Context) error {
-	h.failed = nil
-	h.silent = false
-	h.output = nil
-	h.deferred = nil
 	h.try++
 	if h.try > 1 {
 		h.w.counters.retried.Add(1)
 	}
+	h.output, h.err = nil, errSilent
 	if !h.inTime() {
-		h.silent = true
-		return errSilent
+		return h.err
 	}
 	var out json.RawMessage
 	var err error
@@ -211,24 +221,24 @@ func (h *handling) once(ctx context.Context) error {
 	} else {
 		out, err = h.checked(ctx)
 	}
-	if errors.As(err, &h.deferred) {
+	var deferred *deferral
+	if errors.As(err, &deferred) {
 		if h.long() {
+			h.err = deferred
 			return nil
 		}
-		h.deferred, err = nil, errNotDeferred
+		err = errNotDeferred
 	}
 	switch {
 	case errors.Is(err, errSilent):
-		h.silent = true
-		return err
 	case h.req.Operation == core.UndoOp && (err == nil || classify(err).Happened):
-		return nil // its output is not used (P24)
+		h.err = nil // the output of an undo is not used (P24)
 	case err != nil:
-		h.failed = h.judge(ctx, classify(err))
-		return h.failed
+		h.err = h.judge(ctx, classify(err))
+	default:
+		h.output, h.err = out, nil
 	}
-	h.output = out
-	return nil
+	return h.err
 }
 
 // judge decides whether another try makes sense, and whether the service is the cause.
@@ -245,10 +255,11 @@ func (h *handling) judge(ctx context.Context, f Failure) *tried {
 		f.Code, f.Err = "timeout", fmt.Errorf("for %s %w", h.req.Timeout.Std(), errNoProgress)
 	}
 	t := &tried{Failure: f, wait: f.RetryAfter}
-	t.service = !f.Permanent && !h.proven && f.Code != codeLedger && f.Code != core.CodeNotYet &&
+	t.service = !f.Permanent && h.pivot != pivotNoEffect && f.Code != codeLedger &&
+		f.Code != core.CodeNotYet &&
 		!errors.Is(context.Cause(ctx), context.Canceled)
 	left := h.deadline.Sub(h.w.Clock.Now())
-	t.again = !f.Permanent && !h.proven && !f.turnedAway() && ctx.Err() == nil &&
+	t.again = !f.Permanent && h.pivot != pivotNoEffect && !f.turnedAway() && ctx.Err() == nil &&
 		h.w.Retry.longest(h.try, f.RetryAfter) < left
 	if h.req.Grade == core.Plain && !f.NoEffect && h.op.Check == nil {
 		t.again = false // there is no check to ask, and it must not be called again
@@ -315,8 +326,8 @@ func (h *handling) recovered(err *error) {
 // traced ends the span. Of a failure it has the code: what the service says may be part of an order.
 func (h *handling) traced() {
 	var err error
-	if h.failed != nil {
-		err = errors.New(h.failed.Code)
+	if f := h.failure(); f != nil {
+		err = errors.New(f.Code)
 	}
 	r := h.req
 	h.span.End(port.Span{OrderID: r.OrderID, Run: r.Run, Step: r.Step, Attempt: r.Attempt, Trace: r.Trace},

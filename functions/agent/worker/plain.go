@@ -24,7 +24,7 @@ const maxMoves = 8
 // whether a call is the only one, so that its refusal is a proof (P22a); between the tries of one
 // handling its entry stays started.
 func (h *handling) recorded(ctx context.Context) (json.RawMessage, error) {
-	if !h.began || h.doubt != nil {
+	if h.pivot != pivotBegan || h.doubt != nil {
 		entry, do, err := h.enter(ctx)
 		if err != nil {
 			return nil, err
@@ -36,18 +36,22 @@ func (h *handling) recorded(ctx context.Context) (json.RawMessage, error) {
 			}
 			return entry.Output, nil
 		case sayFailed:
-			h.proven = h.pivot()
+			if h.isPivot() {
+				h.pivot = pivotNoEffect
+			}
 			return nil, h.failedBefore(entry)
 		case sayNothing, sayInDoubt:
 			return h.inDoubt(ctx, do)
 		}
-		h.began = h.pivot()
+		if h.isPivot() {
+			h.pivot = pivotBegan
+		}
 	}
 	// the ledger took all the time: nothing was called
 	if !h.inTime() || h.insufficientTime() || ctx.Err() != nil {
 		h.leave(ctx, withdrawn, nil, Failure{Code: codeLedger,
 			Err: errors.New("the ledger took all the time, so the service was not called")})
-		h.began = false
+		h.pivot = pivotUnknown
 		if h.inTime() && !h.insufficientTime() {
 			return nil, h.ledgerFailed("write", context.Cause(ctx))
 		}
@@ -61,22 +65,23 @@ func (h *handling) recorded(ctx context.Context) (json.RawMessage, error) {
 		return out, nil
 	}
 	f := classify(err)
-	if !h.pivot() || f.Happened && h.req.Grade == core.Plain {
+	if !h.isPivot() || f.Happened && h.req.Grade == core.Plain {
 		h.leave(ctx, outcomeOf(f), nil, f)
 	}
 	return nil, &f
 }
 
-// pivot is the do of a point of no return, whose refusal can be proven (P22a). Without a ledger there is
-// no proof: the order stops for the operator then.
-func (h *handling) pivot() bool {
+// isPivot reports whether the call is the do of a point of no return, whose refusal can be proven (P22a).
+// Without a ledger there is no proof, and the order stops for the operator.
+func (h *handling) isPivot() bool {
 	return h.req.PointOfNoReturn && h.req.Operation == core.Do && h.w.Ledger != nil
 }
 
 // prove records that a point of no return has had no effect, before its reply says so (P22a). Where that
 // cannot be stored, or another call may still have its effect, the reply says nothing of it.
 func (h *handling) prove(ctx context.Context) {
-	if !h.pivot() || h.failed == nil || h.silent || h.doubt != nil || h.proven {
+	f := h.failure()
+	if !h.isPivot() || f == nil || h.doubt != nil || h.pivot == pivotNoEffect {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerTime)
@@ -88,14 +93,16 @@ func (h *handling) prove(ctx context.Context) {
 			break
 		}
 		e.Key = h.req.Key
-		next, move, proven := refuse(e, h.req.Attempt, h.req.Resolved, h.began, h.failed.Permanent)
-		if !move {
-			h.proven = proven
+		next, move, proven := refuse(e, h.req.Attempt, h.req.Resolved, h.pivot == pivotBegan, f.Permanent)
+		if !move && !proven {
 			return
 		}
-		next.Code, next.Message = h.failed.Code, core.TrimMessage(h.failed.Error())
-		if err = h.w.Ledger.Move(ctx, next); err == nil {
-			h.proven = true
+		if move {
+			next.Code, next.Message = f.Code, core.TrimMessage(f.Error())
+			err = h.w.Ledger.Move(ctx, next)
+		}
+		if err == nil {
+			h.pivot = pivotNoEffect
 			return
 		}
 		if !errors.Is(err, port.ErrConflict) {
@@ -153,8 +160,8 @@ func (h *handling) enter(ctx context.Context) (port.LedgerEntry, act, error) {
 			return e, 0, h.ledgerFailed("read", err)
 		}
 		e.Key = h.req.Key
-		next, move, do := enter(e, h.req.Operation, h.req.Attempt, h.req.Resolved, h.pivot() &&
-			h.req.Grade != core.Plain)
+		next, move, do := enter(e, h.req.Operation, h.req.Attempt, h.req.Resolved,
+			h.isPivot() && h.req.Grade != core.Plain)
 		if !move {
 			return next, do, nil
 		}
@@ -245,7 +252,7 @@ func (h *handling) leave(ctx context.Context, o outcome, out json.RawMessage, f 
 		if next.State == StateDone && h.req.Operation == core.Do {
 			next.Output = out
 		}
-		if next.State == StateNone && h.pivot() { // P22a: never back to none
+		if next.State == StateNone && h.isPivot() { // P22a: never back to none
 			next.State = StateLater
 		}
 		if next.State == StateFailed || next.State == StateLater {
