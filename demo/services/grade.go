@@ -49,7 +49,8 @@ func (s *service) perform(ctx context.Context, l *ledger, key string, input []by
 			return err
 		}
 		if s.grade == fenced && (h.fences > 0 || h.undos > 0) {
-			return &refusal{http.StatusConflict, "fenced", "this key was undone before; it cannot be used again"}
+			return &refusal{http.StatusConflict, "fenced",
+				"this key was undone before; it cannot be used again"}
 		}
 		// Done before: the same answer, even where it was undone since. A service that recognises
 		// keys never does one twice.

@@ -41,7 +41,8 @@ func (l *Ledger) Move(ctx context.Context, e port.LedgerEntry) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if stored := l.entries[e.Key].Version; stored != e.Version {
-		return fmt.Errorf("ledger entry %q has version %d, expected was %d: %w", e.Key, stored, e.Version, port.ErrConflict)
+		return fmt.Errorf("ledger entry %q has version %d, expected was %d: %w", e.Key, stored, e.Version,
+			port.ErrConflict)
 	}
 	e.Version++
 	e.Output = bytes.Clone(e.Output)

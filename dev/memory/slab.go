@@ -20,9 +20,9 @@ type entry struct {
 	message  port.Message
 	seq      uint64 // never used twice; 0 while free
 	sent     time.Time
-	wake     int64 // when it becomes visible, in nanoseconds since the epoch
+	wake     int64 // time when it becomes visible, in nanoseconds since the epoch
 	received int
-	place    int // in the heap, while delayed or in flight
+	place    int // index in the heap while delayed or in flight
 	state    state
 }
 

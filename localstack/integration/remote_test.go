@@ -51,7 +51,9 @@ func (r *remote) agentsFile() string {
 	var b strings.Builder
 	b.WriteString("agents:\n")
 	for _, name := range agentNames {
-		fmt.Fprintf(&b, "  %s:\n    url: %s/%s\n    allow: {loopback: true}\n    retry: {tries: 1}\n    breaker: {off: true}\n", name, r.server.URL, name)
+		fmt.Fprintf(&b,
+			"  %s:\n    url: %s/%s\n    allow: {loopback: true}\n    retry: {tries: 1}\n    breaker: "+
+				"{off: true}\n", name, r.server.URL, name)
 	}
 	return b.String()
 }
@@ -68,8 +70,10 @@ func (r *remote) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	agent, name, _ := strings.Cut(strings.Trim(req.URL.Path, "/"), "/")
 	h := req.Header
 	c := call{
-		agent: agent, name: name, operation: h.Get("X-Stepkeeper-Operation"), task: h.Get("X-Stepkeeper-Task"),
-		step: h.Get("X-Stepkeeper-Step"), key: h.Get("Idempotency-Key"), attempt: h.Get("X-Stepkeeper-Attempt"), input: string(body),
+		agent: agent, name: name, operation: h.Get("X-Stepkeeper-Operation"),
+		task: h.Get("X-Stepkeeper-Task"),
+		step: h.Get("X-Stepkeeper-Step"), key: h.Get("Idempotency-Key"),
+		attempt: h.Get("X-Stepkeeper-Attempt"), input: string(body),
 	}
 	r.mu.Lock()
 	r.calls = append(r.calls, c)

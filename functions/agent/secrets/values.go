@@ -34,7 +34,7 @@ func MaxAge(where map[string]deployment.Secret) time.Duration {
 type Values struct {
 	lookup deployment.Lookup
 	where  map[string]deployment.Secret
-	values renewed.Value[map[string]string] // of where
+	values renewed.Value[map[string]string] // values of the secrets in where
 }
 
 // Environment makes Values of what the environment says. It makes no calls: secrets are read when they
@@ -63,7 +63,8 @@ func (v *Values) Get(ctx context.Context, name string) (string, error) {
 	if _, kept := v.where[name]; !kept {
 		value, _ := v.lookup(name)
 		if value == "" {
-			return "", fmt.Errorf("secret %s is neither among those that were deployed (%s) nor a variable", name, deployment.VarSecrets)
+			return "", fmt.Errorf("secret %s is neither among those that were deployed (%s) nor a variable",
+				name, deployment.VarSecrets)
 		}
 		return value, nil
 	}

@@ -18,7 +18,7 @@ type Set[Q port.Queue] struct {
 	replyTo map[string]bool
 }
 
-// Add adds a queue, whose messages expire at that age; 0: never.
+// Add adds a queue, whose messages expire at that age; 0 means never.
 func (s *Set[Q]) Add(name string, retention time.Duration, queue Q) error {
 	switch _, there := s.queues[name]; {
 	case name == "":
