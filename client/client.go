@@ -178,7 +178,7 @@ func again[T any](ctx context.Context, c *Client, f func(context.Context) (T, er
 }
 
 // Submit stores and starts an order. It is done when the order is durable. Sending the same order
-// again answers the same with Known set; another one of the same ID is ErrRefused. On AWS the order
+// again returns the same with Known set; another one of the same ID is ErrRefused. On AWS the order
 // is in the intake queue then (Queued), and what is wrong with it in the eyes of the deployment (an
 // unknown workflow, another order of that ID) shows when it is waited for.
 func (c *Client) Submit(ctx context.Context, o Order) (Receipt, error) {
@@ -193,12 +193,12 @@ func (c *Client) submit(ctx context.Context, body []byte) (Receipt, error) {
 	return again(ctx, c, func(ctx context.Context) (Receipt, error) { return c.via.Submit(ctx, body) })
 }
 
-// Get answers the task of an order; ErrNotFound if it is not known.
+// Get returns the task of an order; ErrNotFound if it is not known.
 func (c *Client) Get(ctx context.Context, id string) (*Task, error) {
 	return again(ctx, c, func(ctx context.Context) (*Task, error) { return c.via.Task(ctx, id, 0) })
 }
 
-// Submitted answers the content of an order as it was submitted; ErrNotFound if it is not known.
+// Submitted returns the content of an order as it was submitted; ErrNotFound if it is not known.
 func (c *Client) Submitted(ctx context.Context, id string) (json.RawMessage, error) {
 	return again(ctx, c, func(ctx context.Context) (json.RawMessage, error) { return c.via.Order(ctx, id) })
 }
@@ -208,7 +208,7 @@ func (c *Client) Workflows(ctx context.Context) ([]Workflow, error) {
 	return again(ctx, c, c.via.Workflows)
 }
 
-// Definition answers a version of a workflow, by its hash or the Latest; ErrNotFound where there is none. Of
+// Definition returns a version of a workflow, by its hash or the Latest; ErrNotFound if there is none. Of
 // a stack on AWS that is a version that orders have run.
 func (c *Client) Definition(ctx context.Context, workflow, definition string) (Definition, error) {
 	return again(ctx, c, func(ctx context.Context) (Definition, error) {

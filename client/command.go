@@ -109,8 +109,8 @@ type Reply struct {
 	Run int
 }
 
-// Answer answers a step that waits for people, or for an event from outside. An answer that came before with
-// the same ID (CommandID) changes nothing.
+// Answer sends an answer to a step that waits for people, or for an event from outside. An answer that came
+// before with the same ID (CommandID) changes nothing.
 func (c *Client) Answer(ctx context.Context, id string, r Reply, opts ...CommandOption) (Verdict, error) {
 	value, err := json.Marshal(r.Value)
 	if err != nil {

@@ -50,7 +50,7 @@ func (h *overHTTP) queue(name string) (port.Queue, error) {
 // atOnce does not wait for messages: the server, unlike SQS, answers all that are there.
 type atOnce struct{ port.Queue }
 
-// Receive answers what is there.
+// Receive returns what is there.
 func (q atOnce) Receive(ctx context.Context, most int, _, visibility time.Duration) ([]port.Delivery, error) {
 	return q.Queue.Receive(ctx, most, 0, visibility)
 }

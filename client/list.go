@@ -34,7 +34,7 @@ func (q *Query) Matches(s *Summary) bool {
 		slices.ContainsFunc(s.Waits, func(w view.Wait) bool { return w.Step == q.Step })
 }
 
-// Page answers the selected orders of one page, newest first, and the cursor of the next; "" at the end. The
+// Page returns the selected orders of one page, newest first, and the cursor of the next; "" at the end. The
 // first page has the cursor "". A page may hold no order and have a next one.
 func (c *Client) Page(ctx context.Context, q Query,
 	cursor string) (selected []Summary, next string, err error) {

@@ -80,7 +80,7 @@ func linesOf(r io.Reader) iter.Seq2[sending, error] {
 	}
 }
 
-// readLine answers a line without its end; of one over the limit only as much as shows the server
+// readLine returns a line without its end; of one over the limit only as much as shows the server
 // that it is.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	var text []byte

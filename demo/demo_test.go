@@ -20,7 +20,7 @@ func lines() [][]byte {
 type reading struct {
 	orders       map[string]message.SubmitOrder
 	again, other int            // lines of an order that came before, with the same content and with another
-	refused      map[string]int // by code and field
+	refused      map[string]int // number of refusals by code and field
 }
 
 func read() reading {

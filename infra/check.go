@@ -41,7 +41,7 @@ const maxWorkflows = 100
 // resources into a template.
 const maxAgents = 20
 
-// withDefaults answers a copy that is complete. The error lists all that is wrong.
+// withDefaults returns a copy that is complete. The error lists all that is wrong.
 func (p Props) withDefaults() (Props, error) {
 	c := &checker{}
 	p.SweepInterval = cmp.Or(p.SweepInterval, time.Minute)

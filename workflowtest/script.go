@@ -70,7 +70,7 @@ func (o *Operation) FailTimes(n int, err error) *Operation {
 // or the agent died. The Supervisor finds the step once its complete-by has passed.
 func (o *Operation) Silent() *Operation { return o.add(behaviour{silent: true}) }
 
-// Func answers what the function answers.
+// Func returns what the function answers.
 func (o *Operation) Func(f func(Call) (output any, err error)) *Operation {
 	return o.add(behaviour{do: f})
 }

@@ -80,7 +80,7 @@ func (t *Transport) readTask() Use {
 	return Use{"dynamodb:GetItem", "table " + t.Outputs.Orders, t.Outputs.Application}
 }
 
-// load answers a task, strongly consistent; nil if there is none.
+// load returns a task, strongly consistent; nil if there is none.
 func (t *Transport) load(ctx context.Context, id string) (*core.Task, error) {
 	records, errs := t.Tasks.Load(ctx, []string{id})
 	if errs[0] != nil {
@@ -187,7 +187,7 @@ func notFound(id string) error {
 		"no order %q is known; check the ID; one that was queued just now is known in a moment", id)
 }
 
-// present answers a task that may still be on its way: nil, then. What was queued here and cannot
+// present returns a task that may still be on its way: nil, then. What was queued here and cannot
 // become a task is an error.
 func (t *Transport) present(ctx context.Context, id string) (*core.Task, error) {
 	task, err := t.load(ctx, id)
@@ -237,7 +237,7 @@ func (t *Transport) Task(ctx context.Context, id string, wait time.Duration) (*c
 	}
 }
 
-// Order answers the content of an order.
+// Order returns the content of an order.
 func (t *Transport) Order(ctx context.Context, id string) (json.RawMessage, error) {
 	task, err := t.load(ctx, id)
 	if err != nil {
@@ -299,7 +299,7 @@ func (t *Transport) unlisted(ctx context.Context, err error) error {
 	return err
 }
 
-// Definition answers a stored definition: one that no order has run yet stands inside the functions only.
+// Definition returns a stored definition: one that no order has run yet stands inside the functions only.
 func (t *Transport) Definition(ctx context.Context, workflow, definition string) (client.Definition, error) {
 	if definition == client.Latest {
 		definition = t.Outputs.Hash(workflow)

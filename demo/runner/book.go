@@ -50,7 +50,7 @@ func newBook(lines []line) *book {
 	return &book{lines: lines, answers: make([]answer, len(lines)), orders: map[string]*entry{}}
 }
 
-// open answers the places of the lines without an answer, in the order of the file: an earlier
+// open returns the places of the lines without an answer, in the order of the file: an earlier
 // line of the same ID must stay the earlier one.
 func (b *book) open() []int {
 	b.mu.Lock()

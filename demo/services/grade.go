@@ -33,7 +33,7 @@ func unprocessable(code, format string, args ...any) *refusal {
 type service struct {
 	name    string
 	do      string
-	undo    string // "" where there is none
+	undo    string // "" if there is none
 	grade   grade
 	read    func(key string, input []byte) (effect, error)
 	opening func(account string) int64
@@ -92,7 +92,7 @@ func (s *service) reverse(ctx context.Context, l *ledger, key string) error {
 	})
 }
 
-// happened answers a check: whether the operation's effect stands, and its output.
+// happened returns a check: whether the operation's effect stands, and its output.
 func (s *service) happened(ctx context.Context, l *ledger, operation, key string) (bool, string, error) {
 	var h history
 	err := l.change(ctx, func(tx *sql.Tx) (err error) {

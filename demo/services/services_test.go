@@ -92,7 +92,7 @@ func send(t *testing.T, req *http.Request) (int, string) {
 	return res.StatusCode, string(body)
 }
 
-// ledger answers the kinds of the rows of a key, in order.
+// ledger returns the kinds of the rows of a key, in order.
 func ledger(t *testing.T, f *services.Fleet, service, key string) string {
 	t.Helper()
 	db, err := sql.Open("sqlite", f.Ledger(service))

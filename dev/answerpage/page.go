@@ -27,7 +27,7 @@ const Prefix = "/answer/"
 
 const maxForm = 4 << 10
 
-// Backend answers what a token is for, and takes the answers.
+// Backend returns what a token is for, and takes the answers.
 type Backend interface {
 	// Question checks the token, and answers what it may show. A refusal, or port.ErrNotFound,
 	// port.ErrUnavailable.

@@ -251,7 +251,7 @@ func (e *edge) answer(ctx context.Context, in *answerInput) (*verdictOutput, err
 	return e.command(ctx, in.ID, b.CommandID, c)
 }
 
-// plan answers what a move would change.
+// plan returns what a move would change.
 func (e *edge) plan(ctx context.Context, in *planInput) (*planOutput, error) {
 	t, def, err := e.backend.Task(ctx, in.ID)
 	if err != nil {

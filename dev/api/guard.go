@@ -157,7 +157,7 @@ func loopbackHost(host string) bool {
 	return err == nil && a.Unmap().IsLoopback()
 }
 
-// recovered answers a panic with a problem; the log gets the stack, never the body. An answer that
+// recovered returns a panic with a problem; the log gets the stack, never the body. An answer that
 // has begun is cut off instead: text in the middle of it could be taken for a part of it.
 func recovered(w *response) {
 	v := recover()

@@ -289,7 +289,7 @@ func (g *group) fill(first line, lines <-chan line, onTheWay map[string]bool) (n
 	}
 }
 
-// submitGroup submits what is readable and waits for room where there is none.
+// submitGroup submits what is readable and waits for room if there is none.
 func (e *edge) submitGroup(ctx context.Context, g *group) {
 	g.results = make([]LineResult, len(g.lines))
 	var open []int // places in the group that have no answer yet

@@ -110,7 +110,7 @@ func (e *edge) submitOne(w http.ResponseWriter, r *http.Request, wait time.Durat
 		result.Unattended})
 }
 
-// waitForEnd answers the task if it ends in time.
+// waitForEnd returns the task if it ends in time.
 func (e *edge) waitForEnd(ctx context.Context, id string, wait time.Duration) (view.Task, bool) {
 	t, err := e.waited(ctx, id, wait)
 	return t, err == nil && t.Ended // it is stored all the same: 202

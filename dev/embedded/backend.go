@@ -188,7 +188,7 @@ func (s *Runtime) load(ctx context.Context, id string) (*core.Task, error) {
 	return loaded.Task, nil
 }
 
-// Task answers the task and the definition that it pins.
+// Task returns the task and the definition that it pins.
 func (s *Runtime) Task(ctx context.Context, id string) (*core.Task, *core.Definition, error) {
 	t, err := s.load(ctx, id)
 	if err != nil {

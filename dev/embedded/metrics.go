@@ -77,7 +77,7 @@ func newMetrics(s *Runtime) *telemetry {
 	return m
 }
 
-// Metrics answers what Prometheus asks for.
+// Metrics returns what Prometheus asks for.
 func (s *Runtime) Metrics() http.Handler {
 	return promhttp.HandlerFor(s.metrics.registry,
 		promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, Timeout: scrapeTime})

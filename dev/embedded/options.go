@@ -12,7 +12,7 @@ import (
 
 // Options of the runtime. Data and Workflows are required, and Agents or Operations.
 type Options struct {
-	Data   string // folder of the database; made where there is none
+	Data   string // folder of the database; made if there is none
 	Listen string // loopback address and port, 127.0.0.1:8377; port 0 takes a free one
 	// AnswersListen is a loopback address that serves the pages behind links of answers and nothing else, so
 	// that a proxy may open it to the world. Empty means that only Listen serves them.

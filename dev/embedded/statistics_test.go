@@ -14,7 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// total is the sum of a series; false where there is none of that name.
+// total is the sum of a series; false if there is none of that name.
 func total(s view.Statistics, kind, of string) (sum int, there bool) {
 	for _, x := range s.Series {
 		if x.Kind == kind && x.Of == of {

@@ -18,7 +18,7 @@ type Ledger struct {
 // NewLedger gives an empty one.
 func NewLedger() *Ledger { return &Ledger{entries: map[string]port.LedgerEntry{}} }
 
-// Entry answers a copy of the entry; Version 0 where there is none.
+// Entry returns a copy of the entry; Version 0 if there is none.
 func (l *Ledger) Entry(ctx context.Context, key string) (port.LedgerEntry, error) {
 	if err := ctx.Err(); err != nil {
 		return port.LedgerEntry{}, err

@@ -37,7 +37,7 @@ const blockSize = 1024
 
 func (s *slab) at(slot uint32) *entry { return &s.blocks[slot/blockSize][slot%blockSize] }
 
-// take answers a free slot.
+// take returns a free slot.
 func (s *slab) take() uint32 {
 	if len(s.unused) == 0 {
 		first := uint32(len(s.blocks) * blockSize)

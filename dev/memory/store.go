@@ -110,7 +110,7 @@ func (s *Store) Forget(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// Load answers copies of the records; nil where there is none. It fails for all of them, or none.
+// Load returns copies of the records; nil if there is none. It fails for all of them, or none.
 func (s *Store) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
 	records := make([]*port.Record, len(ids))
 	if err := ctx.Err(); err != nil {

@@ -23,7 +23,7 @@ const (
 	commitNumber = "stepkeeper.commits"
 )
 
-// killed answers a folder as a process that ended without closing it leaves it, with n tasks.
+// killed returns a folder as a process that ended without closing it leaves it, with n tasks.
 func killed(t *testing.T, n int) (folder string) {
 	t.Helper()
 	running := t.TempDir()

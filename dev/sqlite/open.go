@@ -79,7 +79,7 @@ type Store struct {
 	checking  checking
 }
 
-// Open opens the store in a data folder, which it creates where there is none. ErrLocked where
+// Open opens the store in a data folder, which it creates if there is none. ErrLocked where
 // another process has it open. Close it in the end.
 func Open(ctx context.Context, folder string, options Options) (*Store, error) {
 	o := options.withDefaults()

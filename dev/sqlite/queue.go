@@ -136,7 +136,7 @@ func (q *Queue) Receive(ctx context.Context, max int, wait,
 	}
 }
 
-// next is when the first message becomes visible; the zero time where there is none.
+// next is when the first message becomes visible; the zero time if there is none.
 func (q *Queue) next(ctx context.Context) (time.Time, error) {
 	var at int64
 	err := q.store.reads.nextMessage.QueryRowContext(ctx, q.config.Name).Scan(&at)

@@ -184,7 +184,7 @@ func (s *statement) result(args ...any) (driver.Result, error) {
 	return s.stmt.(driver.StmtExecContext).ExecContext(context.Background(), s.bind(args))
 }
 
-// first answers the first row, nil where there is none.
+// first returns the first row, nil if there is none.
 func (s *statement) first(args ...any) ([]driver.Value, error) {
 	rows, err := s.stmt.(driver.StmtQueryContext).QueryContext(context.Background(), s.bind(args))
 	if err != nil {

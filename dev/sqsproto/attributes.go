@@ -38,7 +38,7 @@ type envelope struct {
 	trace      string // AWSTraceHeader, "" for none
 }
 
-// Encode answers the body.
+// Encode returns the body.
 func (e *envelope) Encode() ([]byte, error) { return e.body, nil }
 
 var _ port.Value = (*envelope)(nil)
@@ -156,7 +156,7 @@ func badCharacters() *fail {
 			"#xE000 to #xFFFD | #x10000 to #x10FFFF.")
 }
 
-// choose answers the attributes that a receiver asked for: names, a prefix with ".*", or All.
+// choose returns the attributes that a receiver asked for: names, a prefix with ".*", or All.
 func (a attributes) choose(names []string) attributes {
 	out := attributes{}
 	for _, want := range names {

@@ -77,7 +77,7 @@ func receiveMessage(c *call) (any, error) {
 	return out, nil
 }
 
-// pollSink answers a poll of a queue that never holds a message, as late as asked for.
+// pollSink returns a poll of a queue that never holds a message, as late as asked for.
 func (c *call) pollSink(in *receiveInput) (any, error) {
 	l, err := in.limits()
 	if err != nil {

@@ -58,8 +58,13 @@ func (s *Scheduler) Handle(ctx context.Context, queueName string,
 func (s *Scheduler) run(ctx context.Context, jobs []*engine.Job, all []incoming) {
 	s.engine.Decide(ctx, s.engine.Load(ctx, jobs))
 	for _, in := range all {
-		if in.decided().Err == nil {
-			in.answer(s)
+		m := in.decided()
+		if m.Err != nil {
+			continue
+		}
+		err := port.Guard(s.log, "answering the sender", func() error { in.answer(s); return nil })
+		if err != nil { // the message comes again, and its effects with it
+			m.Err = err
 		}
 	}
 	s.engine.Deliver(ctx, jobs)
@@ -80,7 +85,7 @@ func (s *Scheduler) acknowledge(ctx context.Context, queueName string, d *port.D
 			return s.sendAgain(ctx, in.control)
 		}
 	case *reply:
-		in.learn(s)
+		in.recordQueueWait(s)
 	}
 	if m.Refusal != nil && len(m.Answer) == 0 {
 		return s.quarantine(ctx, queueName, d, l, m.Refusal.Text)

@@ -65,10 +65,11 @@ func (in *reply) answer(s *Scheduler) {
 	}
 }
 
-// learn keeps what an accepted reply says about the queue of the agent that its step asked, and reports it.
+// recordQueueWait records how long the request of an accepted reply waited in the queue of the agent that its
+// step asked.
 // The agent is never taken from the reply, so that replies cannot make Waits grow. A wait is no more than the
 // time since the request was made, whatever the reply says.
-func (in *reply) learn(s *Scheduler) {
+func (in *reply) recordQueueWait(s *Scheduler) {
 	r, ok := in.Event.(core.Reply)
 	if !ok || in.Before == nil || !in.Decision.Changed {
 		return
@@ -80,7 +81,7 @@ func (in *reply) learn(s *Scheduler) {
 	step, def := &in.Before.Steps[i], &in.Definition.Steps[i]
 	agent, operation := def.AskedAgent(step), def.Operation
 	if step.Attempt == r.Attempt { // it says how long requests wait now
-		s.cfg.Waits.learn(agent, Wait{min(in.waited, max(0, in.At.Sub(step.ClaimedAt))), in.At})
+		s.cfg.Waits.record(agent, Wait{min(in.waited, max(0, in.At.Sub(step.ClaimedAt))), in.At})
 	}
 	if s.cfg.Replied == nil {
 		return

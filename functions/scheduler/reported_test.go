@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -130,6 +131,33 @@ func TestRefusalThatCannotBeSentComesBack(t *testing.T) {
 				t.Errorf("reported %q, want %q twice", got, c.want)
 			}
 		})
+	}
+}
+
+// panicky are queues that panic when one reply-to is looked up.
+type panicky struct{ port.Queues }
+
+func (q panicky) ReplyTo(name string) (port.Queue, error) {
+	if name == "panics" {
+		panic("a faulty adapter")
+	}
+	return q.Queues.ReplyTo(name)
+}
+
+// A panic while a sender is answered concerns that message only.
+func TestAPanicInAnAnswerConcernsItsMessage(t *testing.T) {
+	w, _ := begun(t)
+	config := w.SchedulerConfig(w.NewState(w.Store, 0), "faulty")
+	config.Queues = panicky{config.Queues}
+	bad := body(`{"schema":1,"orderId":"o-7","replyTo":"panics","workflow":"missing","order":1}`)
+	good := body(`{"schema":1,"orderId":"o-8","replyTo":"shop","workflow":"order","order":1}`)
+	good.Receipt = "r-good"
+	failed := scheduler.New(config).Handle(ctx, port.Intake, []port.Delivery{bad, good})
+	if !slices.Equal(failed, []string{bad.Receipt}) {
+		t.Errorf("returned: %v, want the first only", failed)
+	}
+	if task := w.Task("o-8"); task == nil {
+		t.Error("the other order of the batch is not stored")
 	}
 }
 

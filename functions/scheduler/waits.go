@@ -19,7 +19,7 @@ func (w Wait) At(now core.Time) core.Duration {
 	return w.Waited >> (max(0, now.Sub(w.Learnt)) / core.Minute)
 }
 
-// Waits is what an instance has learnt of the agents' queues. The zero value knows of none. Safe for
+// Waits holds the queue waits that an instance has seen, by agent. The zero value holds none. Safe for
 // concurrent use.
 type Waits struct {
 	mu   sync.Mutex
@@ -52,7 +52,7 @@ func (w *Waits) Set(all map[string]Wait) {
 	w.last = maps.Clone(all)
 }
 
-func (w *Waits) learn(agent string, l Wait) {
+func (w *Waits) record(agent string, l Wait) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.last == nil {

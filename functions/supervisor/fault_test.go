@@ -26,6 +26,7 @@ type watched struct {
 	missing string // not there
 	lost    string // whether it is there is not known
 	silent  string // does not report its depth
+	panics  string // panics instead of reporting its depth
 }
 
 func (q *watched) Queue(name string) (port.Queue, error) {
@@ -46,6 +47,9 @@ type watchedQueue struct {
 
 func (q watchedQueue) Depth(ctx context.Context) (port.Depth, error) {
 	q.all.depths[q.Name()]++
+	if q.Name() == q.all.panics {
+		panic("a faulty adapter")
+	}
 	if q.Name() == q.all.silent {
 		return port.Depth{}, port.ErrUnavailable
 	}
@@ -82,6 +86,7 @@ func TestQueuesThatCannotBeAsked(t *testing.T) {
 		"replies are missing":         {func(q *watched) { q.missing = port.Replies }, 8, 0},
 		"the agent's is not known":    {func(q *watched) { q.lost = "requests-agent-b" }, 0, 4},
 		"the agent's does not report": {func(q *watched) { q.silent = "requests-agent-a" }, 0, 4},
+		"the agent's panics":          {func(q *watched) { q.panics = "requests-agent-a" }, 0, 4},
 		"another agent's is missing":  {func(q *watched) { q.missing = "requests-agent-c" }, 8, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

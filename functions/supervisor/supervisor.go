@@ -186,7 +186,8 @@ func (w *sweep) page(ctx context.Context, due []port.Due) {
 	}
 	var ready []*engine.Job
 	for _, j := range loaded {
-		if err := w.events(ctx, j); err != nil {
+		err := port.Guard(w.log, "looking for what is overdue", func() error { return w.events(ctx, j) })
+		if err != nil { // a panic too concerns this task only
 			j.Fail(err)
 			continue
 		}

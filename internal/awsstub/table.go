@@ -72,7 +72,7 @@ func met(there Item, in *call) bool {
 	return there.text("Version") == in.ExpressionAttributeValues.text(":expected")
 }
 
-// query answers what stands in a partition of the index, between two times.
+// query returns what stands in a partition of the index, between two times.
 func (t *table) query(w http.ResponseWriter, in *call) {
 	v := in.ExpressionAttributeValues
 	items := []Item{}

@@ -68,7 +68,7 @@ type Prices struct {
 //go:embed prices.json
 var pricesFile []byte
 
-// Published answers the prices.
+// Published returns the prices.
 func Published() (Prices, error) {
 	var p Prices
 	if err := json.Unmarshal(pricesFile, &p); err != nil {

@@ -62,7 +62,7 @@ type Line struct {
 //go:embed units.json
 var unitsFile []byte
 
-// Measured answers the units of the last measurement.
+// Measured returns the units of the last measurement.
 func Measured() (Units, error) {
 	var u Units
 	if err := json.Unmarshal(unitsFile, &u); err != nil {

@@ -333,14 +333,14 @@ func (w *World) answer(r *message.Request) *message.Reply {
 	return reply
 }
 
-// Done answers that it is done.
+// Done returns that it is done.
 func Done(r *message.Request) *message.Reply {
 	return &message.Reply{Schema: 1, OrderID: r.OrderID, Run: r.Run, Step: r.Step, Agent: r.Agent,
 		Attempt:   r.Attempt,
 		Operation: r.Operation, Outcome: core.OutcomeDone, Output: json.RawMessage(`{"key":"` + r.Key + `"}`)}
 }
 
-// Failed answers a permanent failure.
+// Failed returns a permanent failure.
 func Failed(r *message.Request, code string) *message.Reply {
 	reply := Done(r)
 	reply.Outcome, reply.Output, reply.Error = core.OutcomeFailed, nil,
@@ -348,7 +348,7 @@ func Failed(r *message.Request, code string) *message.Reply {
 	return reply
 }
 
-// Later answers a transient failure.
+// Later returns a transient failure.
 func Later(r *message.Request) *message.Reply {
 	reply := Failed(r, "http-503")
 	reply.Outcome = core.OutcomeRetryLater

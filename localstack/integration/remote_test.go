@@ -110,7 +110,7 @@ func (r *remote) of(task, step string) []call {
 // done answers as a service that is well.
 func done() (int, string) { return http.StatusOK, `{}` }
 
-// refused answers that it can never be.
+// refused returns that it can never be.
 func refused() (int, string) {
 	return http.StatusUnprocessableEntity, `{"error":{"code":"declined","message":"no funds"}}`
 }
@@ -119,5 +119,5 @@ func refused() (int, string) {
 func taken() (int, string) { return http.StatusConflict, `{"error":{"code":"declined"}}` }
 func gone() (int, string)  { return http.StatusGone, `{"error":{"code":"declined"}}` }
 
-// down answers that it may be later.
+// down returns that it may be later.
 func down() (int, string) { return http.StatusServiceUnavailable, `{}` }

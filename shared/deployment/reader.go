@@ -30,7 +30,7 @@ func (r *reader) wrong(name, format string, args ...any) {
 	r.problems = append(r.problems, fmt.Errorf("%s "+format, append([]any{name}, args...)...))
 }
 
-// err lists every problem; nil where there is none.
+// err lists every problem; nil if there is none.
 func (r *reader) err() error {
 	if len(r.problems) == 0 {
 		return nil

@@ -9,7 +9,7 @@ import (
 
 const definitionAttribute = "Definition"
 
-// Definition answers the definition with that hash.
+// Definition returns the definition with that hash.
 func (s *Store) Definition(ctx context.Context, hash string) ([]byte, error) {
 	if hash == "" {
 		return nil, fmt.Errorf("definition %q: %w", hash, port.ErrNotFound)

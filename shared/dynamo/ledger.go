@@ -26,7 +26,7 @@ func NewLedger(client *dynamodb.Client, table string) *Ledger {
 // Schedules are the records of the workflows' schedules, among the orders.
 func (s *Store) Schedules() *Ledger { return &Ledger{s.client, s.tables.Orders, OrderKey} }
 
-// Entry answers the entry, strongly consistent; Version 0 where there is none.
+// Entry returns the entry, strongly consistent; Version 0 if there is none.
 func (l *Ledger) Entry(ctx context.Context, key string) (port.LedgerEntry, error) {
 	item, err := get(ctx, l.client, l.table, l.key, key, true)
 	if err != nil {

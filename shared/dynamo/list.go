@@ -21,7 +21,7 @@ var ErrNotListed = errors.New(
 
 var finishedStates = []string{"Processed", "Compensated", "Cancelled", "Closed"}
 
-// List answers the tasks that are open or wait for the operator, newest first, and with Options.FinishedIndex
+// List returns the tasks that are open or wait for the operator, newest first, and with Options.FinishedIndex
 // the finished ones too; without it, asking for a finished state is ErrNotListed. There is no index by time
 // of creation: every page looks through all that is open, for the state Error through the bucket attention
 // only, and fails past Options.ListLimit entries. Where many are open, what a listing has read serves the

@@ -17,7 +17,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Load answers the records, several reads at a time, each strongly consistent and on its own.
+// Load returns the records, several reads at a time, each strongly consistent and on its own.
 func (s *Store) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
 	return s.load(ctx, ids, true)
 }

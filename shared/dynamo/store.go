@@ -181,7 +181,7 @@ func (s *Store) create(ctx context.Context, w *port.Write, item attrs, writer []
 }
 
 // put writes an item on a condition. If that does not hold, it answers the item that is there,
-// which is empty where there is none (rule 8); nil where the item was written. doubt says that an
+// which is empty if there is none (rule 8); nil where the item was written. doubt says that an
 // earlier try of it got no answer.
 func (s *Store) put(ctx context.Context, table string, item attrs, condition string, names map[string]string,
 	values attrs) (there attrs, doubt bool, err error) {

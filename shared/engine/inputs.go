@@ -56,9 +56,8 @@ func (e *Engine) inputs(ctx context.Context, j *Job, m *Message, at *core.At) (i
 	case core.AskChild:
 		err = e.childTarget(ctx, j.Task, ev, &in)
 	case core.Move:
-		if ev.To, err = e.target(ctx, j.Task, m.MoveTo); m.MoveTo != "" {
-			in.event, in.target = ev, ev.To.Definition
-		}
+		ev.To, err = e.target(ctx, j.Task, m.MoveTo)
+		in.event, in.target = ev, ev.To.Definition
 	case core.Resubmit:
 		if m.MoveTo != "" {
 			var to core.Target
@@ -68,7 +67,7 @@ func (e *Engine) inputs(ctx context.Context, j *Job, m *Message, at *core.At) (i
 		}
 	case core.Answered:
 		if m.Token != "" {
-			in.event, err = vouched(j.ID, ev, m.Token, *at)
+			in.event, err = withTokenClaims(j.ID, ev, m.Token, *at)
 		}
 	case core.Close:
 		in.event, err = e.withAbsent(ctx, j.Task, ev)
@@ -92,8 +91,8 @@ func (e *Engine) keys(ctx context.Context, j *Job, at *core.At) (err error) {
 	return err
 }
 
-// vouched returns an answer with the run, the step and the person of its token (P39).
-func vouched(id string, ev core.Answered, token string, at core.At) (core.Event, error) {
+// withTokenClaims returns an answer with the run, the step and the person of its token (P39).
+func withTokenClaims(id string, ev core.Answered, token string, at core.At) (core.Event, error) {
 	if at.Tokens == nil {
 		return nil, &message.Refusal{Code: core.CodeNoTokens, Field: "token",
 			Text: "this deployment has no key for tokens; answer as a person, with by"}

@@ -92,7 +92,7 @@ func (b contextRecords) Move(ctx context.Context, e port.LedgerEntry) error {
 	return b.Ledger.Move(ctx, e)
 }
 
-// List answers the orders in Error, page by page.
+// List returns the orders in Error, page by page.
 func (d *desk) List(ctx context.Context, q port.Query) (port.Page, error) {
 	d.checkContext(ctx, "List")
 	if d.unlisted != nil || q.State != "Error" {

@@ -271,7 +271,7 @@ func Notes(priority string) []string {
 		`priority "high" is stored with the order and has no effect: orders are handled as they come`}
 }
 
-// Known answers the reply-to and the ID only where they have the right form, so that
+// Known returns the reply-to and the ID only where they have the right form, so that
 // the refusal of a submission never uses a name that was made up to do harm.
 func (o *SubmitOrder) Known() (orderID, replyTo string) {
 	if idPattern.MatchString(o.OrderID) {
@@ -284,7 +284,7 @@ func (o *SubmitOrder) Known() (orderID, replyTo string) {
 }
 
 // Tenant is whose order it is, as its ID says: what stands before the first colon, as in
-// "acme:1001"; "" where there is none. Fair queues know tenants (rule 4 of docs/aws-rules.md).
+// "acme:1001"; "" if there is none. Fair queues know tenants (rule 4 of docs/aws-rules.md).
 func Tenant(orderID string) string {
 	tenant, _, found := strings.Cut(orderID, ":")
 	if !found {

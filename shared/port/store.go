@@ -90,7 +90,7 @@ type Store interface {
 	// never answered for a write that is known to be stored, and one of the caller's own that is
 	// found stored after a lost answer counts as stored.
 	Commit(ctx context.Context, writes []Write) []error
-	// Load answers the records at the places of their IDs, nil where there is none, and beside them what
+	// Load returns the records at the places of their IDs, nil if there is none, and beside them what
 	// kept one from being read: a read that fails says nothing of the others.
 	Load(ctx context.Context, ids []string) ([]*Record, []error)
 	// Content returns the content that an order keeps apart under this hash. ErrNotFound: the order keeps
@@ -143,7 +143,7 @@ type LedgerEntry struct {
 
 // Ledger is the agent's own small table.
 type Ledger interface {
-	// Entry answers the entry, Version 0 where there is none. Strongly consistent.
+	// Entry returns the entry, Version 0 if there is none. Strongly consistent.
 	Entry(ctx context.Context, key string) (LedgerEntry, error)
 	// Move stores the entry if the stored version is e.Version, and raises it by one. ErrConflict otherwise.
 	Move(ctx context.Context, e LedgerEntry) error

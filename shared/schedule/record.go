@@ -178,7 +178,7 @@ type Reader interface {
 	Entry(ctx context.Context, key string) (port.LedgerEntry, error)
 }
 
-// Load loads the record of a workflow, and the entry that it stands in; both are empty where there is none
+// Load loads the record of a workflow, and the entry that it stands in; both are empty if there is none
 // yet.
 func Load(ctx context.Context, from Reader, workflow string) (r Record, e port.LedgerEntry, err error) {
 	if e, err = from.Entry(ctx, prefix+workflow); err != nil || e.Version == 0 {

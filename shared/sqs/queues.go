@@ -48,7 +48,7 @@ func New(c aws.Config, config Config) *Queues {
 
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
 
-// Queue answers a *Queue. The first time it may ask SQS for the address: ErrUnavailable if that fails for
+// Queue returns a *Queue. The first time it may ask SQS for the address: ErrUnavailable if that fails for
 // now.
 func (q *Queues) Queue(name string) (port.Queue, error) {
 	q.mu.Lock()
@@ -94,7 +94,7 @@ func (q *Queues) List(ctx context.Context, prefix string) ([]string, error) {
 	return names, nil
 }
 
-// ReplyTo answers a queue of the list.
+// ReplyTo returns a queue of the list.
 func (q *Queues) ReplyTo(name string) (port.Queue, error) {
 	if !slices.Contains(q.config.ReplyTo, name) {
 		return nil, fmt.Errorf("reply-to %.100q is not in the list that was deployed: %w", name,

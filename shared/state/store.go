@@ -79,14 +79,14 @@ func Size(t *core.Task) int {
 // Port is the store underneath, for listings.
 func (s *Store) Port() port.Store { return s.cfg.Store }
 
-// Loaded is one answer of Load. Task is nil where there is none. Err is that of one read, or of one
+// Loaded is one answer of Load. Task is nil if there is none. Err is that of one read, or of one
 // document (ErrNewerTask, port.ErrDamaged): the others are loaded all the same.
 type Loaded struct {
 	Task *core.Task
 	Err  error
 }
 
-// Load answers the tasks at the places of their IDs, strongly consistent (P8). The tasks must not
+// Load returns the tasks at the places of their IDs, strongly consistent (P8). The tasks must not
 // be changed.
 func (s *Store) Load(ctx context.Context, ids []string) []Loaded {
 	loaded := make([]Loaded, len(ids))
@@ -175,7 +175,7 @@ func OrderOf(ctx context.Context, s contents, t *core.Task) ([]byte, error) {
 	return content, nil
 }
 
-// Cached answers what is kept of a task, nil where nothing is; it asks no store.
+// Cached returns what is kept of a task, nil where nothing is; it asks no store.
 func (s *Store) Cached(id string) *core.Task {
 	if s.cache == nil {
 		return nil
@@ -276,7 +276,7 @@ func (s *Store) writeOf(c Change) (port.Write, error) {
 	return w, nil
 }
 
-// Definition answers the definition that a task pins: nil for "" (a tombstone). port.ErrNotFound
+// Definition returns the definition that a task pins: nil for "" (a tombstone). port.ErrNotFound
 // where the store does not have it.
 func (s *Store) Definition(ctx context.Context, hash string) (*core.Definition, error) {
 	if hash == "" {
@@ -311,7 +311,7 @@ func (e *BrokenWorkflow) Error() string {
 	return fmt.Sprintf("workflow %q is broken: %s", e.Name, e.Problem)
 }
 
-// Current answers the definition for a new order, stored before any task can pin it.
+// Current returns the definition for a new order, stored before any task can pin it.
 func (s *Store) Current(ctx context.Context, workflow string) (*core.Definition, error) {
 	var def *core.Definition
 	if s.cfg.Current != nil {
@@ -356,7 +356,7 @@ func (s *Store) keep(ctx context.Context, def *core.Definition) error {
 	return nil
 }
 
-// Target answers the definition that a task of the workflow is to be moved to: that with the hash, or the one
+// Target returns the definition that a task of the workflow is to be moved to: that with the hash, or the one
 // that new orders get where latest. It is stored before any task can pin it (P49).
 func (s *Store) Target(ctx context.Context, workflow, hash string, latest bool) (core.Target, error) {
 	if !latest {

@@ -175,7 +175,7 @@ func (p *process) submit(workflow, prefix string, n int) []string {
 	return ids
 }
 
-// get answers an order, which must be there.
+// get returns an order, which must be there.
 func (p *process) get(id string) *client.Task {
 	p.t.Helper()
 	task, err := p.client.Get(p.t.Context(), id)

@@ -137,7 +137,7 @@ var mutantReached = func() *os.File {
 	return file
 }()
 
-// mutantAt answers the mutant that is on, in a function that these change.
+// mutantAt returns the mutant that is on, in a function that these change.
 func mutantAt(all ...int) int {
 	if mutantReached != nil {
 		for _, n := range all {

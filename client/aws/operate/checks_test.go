@@ -120,7 +120,7 @@ func (a *account) GetAccountSettings(context.Context, *lambda.GetAccountSettings
 	}, nil
 }
 
-// find answers the check of a name; the test ends without one.
+// find returns the check of a name; the test ends without one.
 func find(t *testing.T, checks []client.Check, name string) client.Check {
 	t.Helper()
 	i := slices.IndexFunc(checks, func(c client.Check) bool { return c.Name == name })

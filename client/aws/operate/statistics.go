@@ -133,7 +133,7 @@ type metric struct {
 	search                     string
 }
 
-// read answers the values of each metric, one of each minute; nil where there was none.
+// read returns the values of each metric, one of each minute; nil where there was none.
 func (t *transport) read(ctx context.Context, from time.Time, metrics []metric) ([][]*float64, error) {
 	if t.Parts.Metrics == nil {
 		return nil, fmt.Errorf("they are not read through this client")

@@ -67,7 +67,7 @@ func (t *transport) agentsOf(ctx context.Context, workflow string) []string {
 	return slices.AppendSeq(make([]string, 0, len(def.Agents)), maps.Keys(def.Agents))
 }
 
-// look answers which of the queues nothing takes from. What was seen a moment ago is not looked at again, so
+// look returns which of the queues nothing takes from. What was seen a moment ago is not looked at again, so
 // that a command that asks several times, and a page that asks for each order, look once. The error says
 // what is not known, and why.
 func (t *transport) look(ctx context.Context, queues []string) ([]client.Unattended, error) {
@@ -143,7 +143,7 @@ func (t *transport) remember(queues []string, looks []seen) {
 	}
 }
 
-// unattended answers a queue that its mapping does not take from, whether requests wait there or not, and a
+// unattended returns a queue that its mapping does not take from, whether requests wait there or not, and a
 // queue of requests of which some wait and none is being handled. Nothing is said of the mapping of an
 // external agent, which has none.
 func (t *transport) unattended(ctx context.Context, queue string) (client.Unattended, error) {

@@ -101,7 +101,7 @@ func TestUnattended(t *testing.T) {
 	}
 }
 
-// depths answers the attributes of queues: so many visible, none in flight.
+// depths returns the attributes of queues: so many visible, none in flight.
 func depths(visible map[string]int) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var in struct{ QueueUrl string }

@@ -51,7 +51,7 @@ var answers = []class{
 	{0, 999, true, false, "an answer without a meaning here"},
 }
 
-// classOf answers the first class that holds the status, which has three digits.
+// classOf returns the first class that holds the status, which has three digits.
 func classOf(status int) class {
 	return answers[slices.IndexFunc(answers,
 		func(c class) bool { return c.from <= status && status <= c.to })]

@@ -30,7 +30,7 @@ func New(c aws.Config) *Reader {
 	return &Reader{secretsmanager.NewFromConfig(c), ssm.NewFromConfig(c)}
 }
 
-// Read answers the values by their names, read at the same time. The error lists every one that
+// Read returns the values by their names, read at the same time. The error lists every one that
 // could not be read, and no value.
 func (r *Reader) Read(ctx context.Context, where map[string]deployment.Secret) (map[string]string, error) {
 	names := slices.Sorted(maps.Keys(where))

@@ -56,7 +56,7 @@ func Environment(lookup deployment.Lookup, now func() time.Time) (*Values, error
 	return v, nil
 }
 
-// Get answers a value. Where secrets grew old and cannot be read again, those that were read before
+// Get returns a value. Where secrets grew old and cannot be read again, those that were read before
 // stay. Its error names the secret and never its value; an operation may answer it as it is, and is
 // then tried again.
 func (v *Values) Get(ctx context.Context, name string) (string, error) {

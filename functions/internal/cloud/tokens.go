@@ -41,7 +41,7 @@ func NewTokenKeys(c aws.Config, secret string, clock port.Clock) *TokenKeys {
 		}}}
 }
 
-// Read answers the keys, read at most five minutes before, or ten seconds with fresh. Where they cannot be
+// Read returns the keys, read at most five minutes before, or ten seconds with fresh. Where they cannot be
 // read again those that are known serve on; an error says that none are known.
 func (t *TokenKeys) Read(ctx context.Context, fresh bool) (core.Tokens, error) {
 	age := keysAge

@@ -28,7 +28,7 @@ type Value[T any] struct {
 	at    time.Time // when it was read last, or, after a failure, less than an age before it is read again
 }
 
-// Read answers the value, of at most that age while it can be read. The error is that of Get: nothing is
+// Read returns the value, of at most that age while it can be read. The error is that of Get: nothing is
 // known yet.
 func (v *Value[T]) Read(ctx context.Context, age time.Duration) (T, error) {
 	v.mu.Lock()

@@ -22,7 +22,7 @@ import (
 
 const accountPrefix = "account:"
 
-// Config answers the SDK's configuration for what the variable names, or skips the test, and says
+// Config returns the SDK's configuration for what the variable names, or skips the test, and says
 // so; how says what sets the variable. It may be changed before clients are made.
 func Config(t testing.TB, variable, how string, o awsclient.Options) aws.Config {
 	t.Helper()

@@ -195,7 +195,7 @@ func (m *Meter) dynamo(key Key, in, out any, tries float64, err error) {
 	}
 }
 
-// payload answers the resource of a call and the bytes that it is billed by.
+// payload returns the resource of a call and the bytes that it is billed by.
 func payload(in, out any) (resource string, bytes int) {
 	switch in := in.(type) {
 	case *sqs.SendMessageInput:

@@ -27,7 +27,7 @@ import (
 // Variable names what the tests run against.
 const Variable = "STEPKEEPER_DYNAMODB"
 
-// Config answers the SDK's configuration, or skips the test. It may be changed before clients are made.
+// Config returns the SDK's configuration, or skips the test. It may be changed before clients are made.
 func Config(t testing.TB, o awsclient.Options) aws.Config {
 	t.Helper()
 	return awstest.Config(t, Variable,

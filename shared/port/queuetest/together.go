@@ -75,7 +75,7 @@ var togetherCases = []testCase{
 }
 
 // exchange sends the suite's messages with four senders and receives them with sixteen receivers.
-// handle answers what a receiver deletes.
+// handle returns what a receiver deletes.
 func (s *suite) exchange(handle func(q port.Queue, deliveries []port.Delivery,
 	receiver int) []port.Delivery) {
 	s.Helper()

@@ -104,7 +104,7 @@ func (b *builder) faulty(where position, err error) {
 	}
 }
 
-// template gives the JSON form of a template; nil where there is none.
+// template gives the JSON form of a template; nil if there is none.
 func (b *builder) template(v *value, key string, scope expression.Scope) json.RawMessage {
 	if v == nil {
 		return nil

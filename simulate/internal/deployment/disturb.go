@@ -129,7 +129,7 @@ func forged(w *world.Simulation, t *core.Task, s *core.Step, v int) *message.Rep
 	switch {
 	case s.Attempt == 0 || s.First == 0:
 		return nil
-	case v == 2 && s.State == core.Waiting: // which asks no agent (P33)
+	case v == 2 && s.State == core.Waiting: // a step that waits asks no agent (P33)
 		r.Operation = core.Do
 	case v == 3 && s.Attempt > 1:
 		r.Operation, r.Outcome, r.Attempt = core.Do, core.OutcomeFailed, s.Attempt-1

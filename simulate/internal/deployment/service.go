@@ -131,7 +131,7 @@ func works(ctx context.Context, iv *world.Invocation, c worker.Call) error {
 	}
 	for n := w.Choose("works", c.Key, 8, 0.6); n > 0; n-- {
 		pause := int64(d.Timeout) / 3
-		if w.Sc.Only == nil && w.Choose("silent", c.Key, 2, 0.1) == 1 { // which is no restart
+		if w.Sc.Only == nil && w.Choose("silent", c.Key, 2, 0.1) == 1 { // silence is not a restart
 			pause = w.Spread("silent", c.Key+"/for", int64(d.MaxDuration))
 		}
 		if left := c.Deadline.Sub(iv.P.Now()).Milliseconds(); pause >= left {

@@ -183,7 +183,7 @@ var unchanging = []reflect.Type{
 	reflect.TypeFor[[]byte](), reflect.TypeFor[*[world.CallCount]float64](),
 }
 
-// sharedParts finds a map, a slice or a pointer that both hold; "" where there is none.
+// sharedParts finds a map, a slice or a pointer that both hold; "" if there is none.
 func sharedParts(a, b reflect.Value, path string, seen map[[2]uintptr]bool) string {
 	if !a.IsValid() || !b.IsValid() || slices.Contains(unchanging, a.Type()) {
 		return ""

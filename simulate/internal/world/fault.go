@@ -80,7 +80,7 @@ func Faults() []Fault {
 	return all
 }
 
-// FaultNamed finds a fault by its name; NoFault where there is none.
+// FaultNamed finds a fault by its name; NoFault if there is none.
 func FaultNamed(name string) Fault {
 	for f, n := range FaultNames {
 		if n == name && f > 0 {

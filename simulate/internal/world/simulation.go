@@ -150,7 +150,7 @@ type Result struct {
 	Violation *Violation
 	Hash      uint64 // hash of the trace, equal for equal runs
 	Choices   []Choice
-	Points    []Seen // with Options.Points
+	Points    []Seen // recorded only with Options.Points
 	Story     []Line // with Options.Story
 	Checks    map[string]int
 }

@@ -78,7 +78,7 @@ func measure(ctx context.Context, endpoint string, o options) (cost.Shape, error
 	return m.shape(float64(o.orders)), nil
 }
 
-// sweep answers what the Supervisor's look through an empty index consumes.
+// sweep returns what the Supervisor's look through an empty index consumes.
 func sweep(ctx context.Context, endpoint string) (cost.Shape, error) {
 	w, err := newDeployed(ctx, endpoint, options{})
 	if err != nil {

@@ -52,7 +52,7 @@ type App struct {
 	region   string // region of the stack; "" means the environment or the profile
 	output   string
 	noColour bool
-	Timeout  time.Duration // 0: the command's own default
+	Timeout  time.Duration // zero means the command's own default
 }
 
 // New makes an App over the process's clock.

@@ -79,7 +79,7 @@ func (o *simulateOptions) wrong() error {
 	return failure.Silent(failure.NotProcessed, "without faults an order does not end Processed")
 }
 
-// Simulated is the report for programs: all that the text has, but for the diagram, which the
+// Simulated is the report for programs: all that the text has except the diagram, which the
 // tape repeats.
 type Simulated struct {
 	*simulate.Report

@@ -38,7 +38,7 @@ type call struct {
 	now      func() time.Time // nil: a minute past noon
 
 	openStack func(context.Context, string, aws.Options, ...client.Option) (*client.Client, error)
-	room      func() (operate.Room, error) // nil: there is plenty
+	room      func() (operate.Room, error) // nil means plenty
 	runtime   func(context.Context, embedded.Options) error
 	demo      func(context.Context, runner.Options) (runner.Report, error)
 }

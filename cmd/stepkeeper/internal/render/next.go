@@ -14,7 +14,7 @@ import (
 type Advice struct {
 	Command string `json:"command"`
 	Why     string `json:"why"`
-	// Do is the command that a page can send by itself; its Command is "" where there is none.
+	// Do is the command that a page can send by itself; its Command is "" if there is none.
 	Do view.Command `json:"-"`
 	// From is when it will be accepted; zero means now.
 	From core.Time `json:"from,omitzero"`
