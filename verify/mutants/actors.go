@@ -28,7 +28,7 @@ var ofActors = []Mutant{
 		File: "shared/engine/job.go", Func: "Job.Fail",
 		Old: "for ; j != nil; j = j.parent {", New: "for ; j != nil; j = nil {"},
 	{Name: "P44-waits-are-learnt-of-the-first-agent",
-		File: "functions/scheduler/reply.go", Func: "reply.learn",
+		File: "functions/scheduler/reply.go", Func: "reply.recordQueueWait",
 		Old: "def.AskedAgent(step)", New: "def.Agent"},
 	{Name: "P44-backlog-of-the-first-agent-counts",
 		File: "functions/supervisor/decide.go", Func: "sweep.backlog",
